@@ -1,0 +1,64 @@
+// Symbolic sizes: integer expressions over named sizes, kept in a normal form so that equal sizes
+// compare equal however they were written ("2*d + d" == "3*d").
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenon::ir {
+
+using Bindings = std::map<std::string, int64_t>;  // size name -> value
+
+// A polynomial with integer coefficients; divisions are opaque factors of it. Dividing exactly
+// (2*d // 2) simplifies. Immutable.
+class Dim {
+ public:
+  Dim(int64_t value = 0);                                        // NOLINT: sizes read like numbers
+  Dim(int value) : Dim(static_cast<int64_t>(value)) {}           // NOLINT
+  Dim(std::string_view text);                                    // NOLINT: "(heads + 2*kv)*d"
+  Dim(const char* text) : Dim(std::string_view(text)) {}         // NOLINT
+  Dim(const std::string& text) : Dim(std::string_view(text)) {}  // NOLINT
+
+  friend Dim operator+(const Dim& a, const Dim& b);
+  friend Dim operator-(const Dim& a, const Dim& b);
+  friend Dim operator*(const Dim& a, const Dim& b);
+  static Dim FloorDiv(const Dim& a, const Dim& b);  // written a//b
+  static Dim CeilDiv(const Dim& a, const Dim& b);   // written ceil(a, b)
+
+  bool operator==(const Dim& other) const { return text_ == other.text_; }
+  bool operator<(const Dim& other) const { return text_ < other.text_; }
+
+  // Normal form; Dim(text) reads it back.
+  const std::string& text() const { return text_; }
+  std::optional<int64_t> constant() const;
+  std::vector<std::string> symbols() const;  // sorted, unique
+
+  // UsageError naming the size that has no value, or on a division by zero.
+  int64_t Eval(const Bindings& bindings) const;
+  bool HasValue(const Bindings& bindings) const;  // every symbol is bound
+  Dim Substitute(const std::map<std::string, Dim>& values) const;
+
+  // The value of the only unbound symbol for which this expression equals `value`: the expression
+  // must be linear in it. nullopt when there is no integer solution or not exactly one unknown.
+  std::optional<std::pair<std::string, int64_t>> Solve(int64_t value,
+                                                       const Bindings& bindings) const;
+
+ private:
+  struct Division;
+  using Monomial = std::vector<std::string>;  // sorted factors: symbols and divisions, by text
+  std::map<Monomial, int64_t> terms_;
+  std::map<std::string, std::shared_ptr<const Division>> divisions_;
+  std::string text_;
+
+  static Dim Divide(const Dim& a, const Dim& b, bool ceil);
+  static std::optional<Dim> DivideExactly(const Dim& a, const Dim& b);
+  void Normalise();
+  int64_t FactorValue(const std::string& factor, const Bindings& bindings) const;
+};
+
+}  // namespace tenon::ir
