@@ -1,0 +1,262 @@
+// Vectors of float from and to memory that holds float, F16, BF16, F8E4M3 or int8.
+//
+// Full: kLanes elements at any alignment. First: the first `count` <= kLanes elements; nothing
+// outside them is read or written, the other lanes of a loaded vector are 0. Rounding is to nearest
+// even and NaN stays NaN (int8: NaN is 0), with the bits of ToF16, ToBF16 and ToF8E4M3 of
+// base/dtype.h on every target. A signalling f16 NaN arrives quiet.
+// AVX512-BF16's conversion is not used: it flushes denormals to zero.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "backend/cpu/hwy_config.h"
+#include "hwy/cache_control.h"  // quoted, so that it sorts behind its configuration
+#include "hwy/highway.h"
+#include "tenon/tensor.h"
+
+#if defined(TENON_BACKEND_CPU_CONVERT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENON_BACKEND_CPU_CONVERT_INL_H_
+#undef TENON_BACKEND_CPU_CONVERT_INL_H_
+#else
+#define TENON_BACKEND_CPU_CONVERT_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DF = hn::ScalableTag<float>;
+using DU = hn::RebindToUnsigned<DF>;
+using DI = hn::RebindToSigned<DF>;
+using VF = hn::Vec<DF>;
+using VU = hn::Vec<DU>;
+using VI = hn::Vec<DI>;
+using MF = hn::Mask<DF>;
+
+inline constexpr size_t kLanes = hn::MaxLanes(DF());
+
+// kLanes words of 8 or 16 bits: half or a quarter of a vector.
+using D16 = hn::Rebind<uint16_t, DF>;
+using D8 = hn::Rebind<uint8_t, DF>;
+using V16 = hn::Vec<D16>;
+using V8 = hn::Vec<D8>;
+
+// The unsigned integer that has the size of a storage type.
+template <typename T>
+using WordOf = std::conditional_t<sizeof(T) == 1, uint8_t,
+                                  std::conditional_t<sizeof(T) == 2, uint16_t, uint32_t>>;
+
+// ---- Words: part of a vector without touching the rest of memory
+
+// Copies `bytes` < 16 bytes with at most four moves.
+HWY_INLINE void CopyUnder16(void* to, const void* from, size_t bytes) {
+  char* out = static_cast<char*>(to);
+  const char* in = static_cast<const char*>(from);
+  size_t done = 0;
+  if (bytes & 8) {
+    std::memcpy(out, in, 8);
+    done = 8;
+  }
+  if (bytes & 4) {
+    std::memcpy(out + done, in + done, 4);
+    done += 4;
+  }
+  if (bytes & 2) {
+    std::memcpy(out + done, in + done, 2);
+    done += 2;
+  }
+  if (bytes & 1) out[done] = in[done];
+}
+
+// AVX2 masks only words of 32 bits; Highway's 8- and 16-bit forms read whole vectors there.
+template <class D>
+inline constexpr bool kMasksExactly = HWY_TARGET <= HWY_AVX3 || sizeof(hn::TFromD<D>) == 4;
+
+template <class D>
+HWY_INLINE hn::Vec<D> LoadFirstWords(D d, const hn::TFromD<D>* from, size_t count) {
+  if constexpr (kMasksExactly<D>) {
+    return hn::MaskedLoad(hn::FirstN(d, count), d, from);
+  } else {
+    if (count == hn::MaxLanes(d)) return hn::LoadU(d, from);
+    alignas(16) hn::TFromD<D> words[16 / sizeof(hn::TFromD<D>)] = {};
+    CopyUnder16(words, from, count * sizeof(hn::TFromD<D>));
+    return hn::LoadU(d, words);
+  }
+}
+
+template <class D>
+HWY_INLINE void StoreFirstWords(hn::Vec<D> v, D d, hn::TFromD<D>* to, size_t count) {
+  if constexpr (kMasksExactly<D>) {
+    hn::BlendedStore(v, hn::FirstN(d, count), d, to);
+  } else {
+    if (count == hn::MaxLanes(d)) return hn::StoreU(v, d, to);
+    alignas(16) hn::TFromD<D> words[16 / sizeof(hn::TFromD<D>)];
+    hn::StoreU(v, d, words);
+    CopyUnder16(to, words, count * sizeof(hn::TFromD<D>));
+  }
+}
+
+// ---- Words to float
+
+HWY_INLINE VF FromWords(float, VU bits) { return hn::BitCast(DF(), bits); }
+
+HWY_INLINE VF FromWords(BF16, V16 bits) {
+  return hn::BitCast(DF(), hn::ShiftLeft<16>(hn::PromoteTo(DU(), bits)));
+}
+
+HWY_INLINE VF FromWords(F16, V16 bits) {
+  return hn::PromoteTo(DF(), hn::BitCast(hn::Rebind<hwy::float16_t, DF>(), bits));
+}
+
+// Through f16, whose conversion takes denormals at full speed: e4m3's exponent and mantissa fields
+// read as f16 fields make a value that is 2^8 too small.
+HWY_INLINE VF FromWords(F8E4M3, V8 bits) {
+  const D16 d;
+  const V16 wide = hn::PromoteTo(d, bits);
+  const V16 sign = hn::And(hn::ShiftLeft<8>(wide), hn::Set(d, 0x8000));
+  const V16 magnitude = hn::And(hn::ShiftLeft<7>(wide), hn::Set(d, 0x3F80));
+  const auto is_nan = hn::Eq(magnitude, hn::Set(d, 0x3F80));
+  const V16 half = hn::Or(hn::IfThenElse(is_nan, hn::Set(d, 0x7E00), magnitude), sign);
+  return hn::Mul(FromWords(F16(), half), hn::Set(DF(), 256.0f));
+}
+
+HWY_INLINE VF FromWords(int8_t, V8 bits) {
+  const hn::Rebind<int8_t, DF> d8;
+  return hn::ConvertTo(DF(), hn::PromoteTo(DI(), hn::BitCast(d8, bits)));
+}
+
+// ---- Float to words, in the low bits of a 32-bit word or in a register of the final width
+
+// bf16 in the upper half of each word; the lower half is not cleared.
+HWY_INLINE VU BF16InUpperHalf(VF v) {
+  const DU d;
+  const VU bits = hn::BitCast(d, v);
+  const VU odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1));
+  const VU rounded = hn::Add(hn::Add(bits, hn::Set(d, 0x7FFF)), odd);
+  const VU quiet = hn::Or(bits, hn::Set(d, 0x00400000));
+  return hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(v)), quiet, rounded);
+}
+
+// |v| rounded to e4m3, as float; NaN gives 448.
+HWY_INLINE VF MagnitudeInF8(VF v) {
+  const DF d;
+  const DU du;
+  // minps returns its second operand when the first is NaN.
+  const VF clamped = hn::Min(hn::Abs(v), hn::Set(d, 448.0f));
+  const VU bits = hn::BitCast(du, clamped);
+  const VU odd = hn::And(hn::ShiftRight<20>(bits), hn::Set(du, 1));
+  const VU rounded =
+      hn::And(hn::Add(hn::Add(bits, hn::Set(du, 0x7FFFF)), odd), hn::Set(du, 0xFFF00000));
+  // Below the smallest normal the step is 2^-9: one ulp of floats next to 2^14.
+  const VF magic = hn::Set(d, 0x1p14f);
+  const VF subnormal = hn::Sub(hn::Add(clamped, magic), magic);
+  return hn::IfThenElse(hn::Lt(clamped, hn::Set(d, 0x1p-6f)), subnormal, hn::BitCast(d, rounded));
+}
+
+HWY_INLINE VU ToWords(float, VF v) { return hn::BitCast(DU(), v); }
+
+HWY_INLINE V16 ToWords(BF16, VF v) {
+  return hn::TruncateTo(D16(), hn::ShiftRight<16>(BF16InUpperHalf(v)));
+}
+
+HWY_INLINE V16 ToWords(F16, VF v) {
+  return hn::BitCast(D16(), hn::DemoteTo(hn::Rebind<hwy::float16_t, DF>(), v));
+}
+
+HWY_INLINE V8 ToWords(F8E4M3, VF v) {
+  const DF d;
+  const DU du;
+  const VF magnitude = MagnitudeInF8(v);
+  // Normal: rebias the exponent by 120. Subnormal: count steps of 2^-9.
+  const VU normal = hn::Sub(hn::ShiftRight<20>(hn::BitCast(du, magnitude)), hn::Set(du, 120 << 3));
+  const VU steps = hn::BitCast(du, hn::Add(magnitude, hn::Set(d, 0x1p14f)));
+  const auto is_small = hn::RebindMask(du, hn::Lt(magnitude, hn::Set(d, 0x1p-6f)));
+  const VU bits = hn::IfThenElse(is_small, steps, normal);
+  const VU kept = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(v)), hn::Set(du, 0x7F),
+                                 hn::And(bits, hn::Set(du, 0x7F)));
+  const VU sign = hn::And(hn::ShiftRight<24>(hn::BitCast(du, v)), hn::Set(du, 0x80));
+  return hn::TruncateTo(D8(), hn::Or(kept, sign));
+}
+
+// v clamped to int8's range plus 1.5 * 2^23: the low byte is the rounded integer; NaN gives 0.
+HWY_INLINE VF BiasedInt8(VF v) {
+  const DF d;
+  const VF number = hn::IfThenElseZero(hn::Eq(v, v), v);
+  const VF clamped = hn::Min(hn::Max(number, hn::Set(d, -128.0f)), hn::Set(d, 127.0f));
+  return hn::Add(clamped, hn::Set(d, 0x1.8p23f));
+}
+
+HWY_INLINE V8 ToWords(int8_t, VF v) {
+  return hn::TruncateTo(D8(), hn::BitCast(DU(), BiasedInt8(v)));
+}
+
+// ---- Rounding that stays in a register: what a store and a load would return
+
+HWY_INLINE VF RoundTo(float, VF v) { return v; }
+
+HWY_INLINE VF RoundTo(BF16, VF v) {
+  return hn::BitCast(DF(), hn::And(BF16InUpperHalf(v), hn::Set(DU(), 0xFFFF0000)));
+}
+
+HWY_INLINE VF RoundTo(F16, VF v) { return FromWords(F16(), ToWords(F16(), v)); }
+
+HWY_INLINE VF RoundTo(F8E4M3, VF v) {
+  const DF d;
+  const VF nan = hn::BitCast(d, hn::Set(DU(), 0x7FC00000));
+  return hn::CopySign(hn::IfThenElse(hn::IsNaN(v), nan, MagnitudeInF8(v)), v);
+}
+
+HWY_INLINE VF RoundTo(int8_t, VF v) { return hn::Sub(BiasedInt8(v), hn::Set(DF(), 0x1.8p23f)); }
+
+template <typename T>
+HWY_INLINE VF RoundTo(VF v) {
+  return RoundTo(T(), v);
+}
+
+// ---- Memory
+
+template <typename T>
+HWY_INLINE VF LoadFull(const T* from) {
+  const hn::Rebind<WordOf<T>, DF> d;
+  return FromWords(T(), hn::LoadU(d, reinterpret_cast<const WordOf<T>*>(from)));
+}
+
+template <typename T>
+HWY_INLINE VF LoadFirst(const T* from, size_t count) {
+  const hn::Rebind<WordOf<T>, DF> d;
+  return FromWords(T(), LoadFirstWords(d, reinterpret_cast<const WordOf<T>*>(from), count));
+}
+
+template <typename T>
+HWY_INLINE void StoreFull(VF v, T* to) {
+  const hn::Rebind<WordOf<T>, DF> d;
+  hn::StoreU(ToWords(T(), v), d, reinterpret_cast<WordOf<T>*>(to));
+}
+
+// Past the caches where `to` is a multiple of the stored vector's size; else StoreFull.
+template <typename T>
+HWY_INLINE void StreamFull(VF v, T* to) {
+  const hn::Rebind<WordOf<T>, DF> d;
+  const auto words = ToWords(T(), v);
+  WordOf<T>* out = reinterpret_cast<WordOf<T>*>(to);
+  constexpr size_t kBytes = kLanes * sizeof(T);
+  if (kBytes >= 16 && HWY_LIKELY(reinterpret_cast<uintptr_t>(to) % kBytes == 0)) {
+    hn::Stream(words, d, out);
+  } else {
+    hn::StoreU(words, d, out);
+  }
+}
+
+template <typename T>
+HWY_INLINE void StoreFirst(VF v, T* to, size_t count) {
+  const hn::Rebind<WordOf<T>, DF> d;
+  StoreFirstWords(ToWords(T(), v), d, reinterpret_cast<WordOf<T>*>(to), count);
+}
+
+}  // namespace tenon::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // TENON_BACKEND_CPU_CONVERT_INL_H_

@@ -1,0 +1,269 @@
+// Functions on vectors of float32, with the same bits on every target.
+//
+// Errors are in units in the last place against exact arithmetic, over all inputs (tests/backend):
+//   Exp 1, Log 1, Sin and Cos 1, Tanh 2, Erf 1, Sigmoid 2; Sqrt, Rsqrt's two steps and Div are
+//   IEEE.
+// NaN gives NaN. Overflow gives Inf, underflow denormals and then 0 (Sigmoid: below 2^-126 0, as
+// 1 / (1 + Exp(-x)) does). Fused multiply-adds below are explicit; contraction stays off.
+
+#include <cmath>
+#include <cstddef>
+
+#include "backend/cpu/convert-inl.h"
+
+#if defined(TENON_BACKEND_CPU_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENON_BACKEND_CPU_MATH_INL_H_
+#undef TENON_BACKEND_CPU_MATH_INL_H_
+#else
+#define TENON_BACKEND_CPU_MATH_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::cpu::HWY_NAMESPACE {
+
+// The rest is Highway's, found by argument-dependent look-up: + - * / MulAdd Neg Abs Sqrt Floor
+// Round (half to even) Lt Le Eq IsNaN IfThenElse. Not its Min, Max and Clamp: their NaN depends on
+// the order of arguments.
+
+HWY_INLINE VF Splat(float value) { return hn::Set(DF(), value); }
+HWY_INLINE VF Rsqrt(VF v) { return hn::Div(Splat(1.0f), hn::Sqrt(v)); }
+
+// ---- Minimum and maximum, after IEEE 754-2019
+// x86's minps(a, b) and maxps(a, b) return b when an operand is NaN and when both are zeros.
+
+// NaN when either is NaN; -0 < +0.
+HWY_INLINE VF Minimum(VF a, VF b) {
+  // The two orders differ only for zeros (or: -0 wins) and NaN (or: exponent all ones, NaN).
+  return hn::Or(hn::Min(a, b), hn::Min(b, a));
+}
+HWY_INLINE VF Maximum(VF a, VF b) { return hn::Neg(Minimum(hn::Neg(a), hn::Neg(b))); }
+
+// The same in one instruction for a bound that is neither NaN nor zero.
+HWY_INLINE VF BoundAbove(VF v, VF high) { return hn::Min(high, v); }
+HWY_INLINE VF BoundBelow(VF v, VF low) { return hn::Max(low, v); }
+
+// The accumulator when v is NaN: for amax, whose accumulator starts at a number.
+HWY_INLINE VF MaximumNumber(VF v, VF accumulator) { return hn::Max(v, accumulator); }
+
+// ---- Exponential family
+// e^x = 2^k e^r with k = round(x / ln 2) and |r| <= ln(2) / 2; e^r = 1 + r q(r).
+
+struct ExpParts {
+  VF k;
+  VF r;
+};
+
+HWY_INLINE ExpParts SplitExp(VF x) {
+  const VF magic = Splat(0x1.8p23f);
+  const VF k = hn::Sub(hn::MulAdd(x, Splat(0x1.715476p+0f), magic), magic);
+  const VF r = hn::NegMulAdd(k, Splat(0x1.62e430p-1f), x);  // ln 2 in two parts
+  return {k, hn::NegMulAdd(k, Splat(-0x1.05c610p-29f), r)};
+}
+
+// q(r): minimax for (e^r - 1) / r; relative error of 1 + r q(r) below 2^-28.9.
+HWY_INLINE VF ExpQuotient(VF r) {
+  VF q = hn::MulAdd(Splat(0x1.6ae798p-10f), r, Splat(0x1.126792p-7f));
+  q = hn::MulAdd(q, r, Splat(0x1.555822p-5f));
+  q = hn::MulAdd(q, r, Splat(0x1.55541ap-3f));
+  q = hn::MulAdd(q, r, Splat(0x1.fffffcp-2f));
+  return hn::MulAdd(q, r, Splat(1.0f));
+}
+
+// 2^k for -126 <= k <= 127.
+HWY_INLINE VF PowerOfTwo(VI k) {
+  return hn::BitCast(DF(), hn::ShiftLeft<23>(hn::Add(k, hn::Set(DI(), 127))));
+}
+
+// v 2^k with one rounding, for v around 1 and -150 <= k <= 128.
+HWY_INLINE VF ScaleByPowerOfTwo(VF v, VF k) {
+#if HWY_TARGET <= HWY_AVX3
+  return VF{_mm512_scalef_ps(v.raw, k.raw)};
+#else
+  // In two factors, since 2^128 and 2^-150 are no normal numbers; the first product is exact.
+  const VI whole = hn::ConvertTo(DI(), k);
+  const VI half = hn::ShiftRight<1>(whole);
+  return hn::Mul(hn::Mul(v, PowerOfTwo(half)), PowerOfTwo(hn::Sub(whole, half)));
+#endif
+}
+
+HWY_INLINE VF Exp(VF x) {
+  // Beyond the bounds the result is Inf or 0; a NaN in the second operand passes.
+  const VF clamped = hn::Min(Splat(89.0f), hn::Max(Splat(-104.0f), x));
+  const ExpParts parts = SplitExp(clamped);
+  const VF p = hn::MulAdd(parts.r, ExpQuotient(parts.r), Splat(1.0f));
+  return ScaleByPowerOfTwo(p, parts.k);
+}
+
+// 1 / (1 + e^-x).
+HWY_INLINE VF Sigmoid(VF x) {
+  // e^80 dwarfs 1 already, so the bound keeps all of 1 + e^-x and both scalings below agree.
+  const VF clamped = hn::Min(Splat(80.0f), hn::Max(Splat(-89.0f), x));
+  const VF magic = Splat(0x1.8p23f);  // SplitExp(-clamped) with the sign in the constants
+  const VF k = hn::Sub(hn::MulAdd(clamped, Splat(-0x1.715476p+0f), magic), magic);
+  const VF high = hn::NegMulSub(k, Splat(0x1.62e430p-1f), clamped);
+  const ExpParts parts = {k, hn::NegMulAdd(k, Splat(-0x1.05c610p-29f), high)};
+  const VF p = hn::MulAdd(parts.r, ExpQuotient(parts.r), Splat(1.0f));
+#if HWY_TARGET <= HWY_AVX3
+  const VF denominator = hn::Add(Splat(1.0f), ScaleByPowerOfTwo(p, parts.k));
+#else
+  // Half of e^-x has a normal power of two; the doubling is exact inside the multiply-add.
+  const VI one_less = hn::Sub(hn::ConvertTo(DI(), parts.k), hn::Set(DI(), 1));
+  const VF half = hn::Mul(p, PowerOfTwo(one_less));
+  const VF denominator = hn::MulAdd(half, Splat(2.0f), Splat(1.0f));
+#endif
+  return hn::Div(Splat(1.0f), denominator);
+}
+
+// With m = e^2|x| - 1: m / (m + 2), no cancellation near 0.
+HWY_INLINE VF Tanh(VF x) {
+  const VF magnitude = hn::Min(Splat(10.0f), hn::Abs(x));  // 1 from 9.01 on
+  const ExpParts parts = SplitExp(hn::Add(magnitude, magnitude));
+  const VF scale = PowerOfTwo(hn::ConvertTo(DI(), parts.k));
+  const VF m =
+      hn::MulAdd(scale, hn::Mul(parts.r, ExpQuotient(parts.r)), hn::Sub(scale, Splat(1.0f)));
+  return hn::CopySign(hn::Div(m, hn::Add(m, Splat(2.0f))), x);
+}
+
+// Below 1 an odd polynomial; above, 1 - e^g(|x|) with g a polynomial for log(erfc).
+HWY_INLINE VF Erf(VF x) {
+  const VF a = hn::Min(Splat(4.0f), hn::Abs(x));  // 1 from 3.92 on
+  const VF t = hn::Mul(a, a);
+  VF near = hn::MulAdd(Splat(0x1.496a3ep-14f), t, Splat(-0x1.a3f702p-11f));
+  near = hn::MulAdd(near, t, Splat(0x1.5405b2p-8f));
+  near = hn::MulAdd(near, t, Splat(-0x1.b7f90cp-6f));
+  near = hn::MulAdd(near, t, Splat(0x1.ce2cf8p-4f));
+  near = hn::MulAdd(near, t, Splat(-0x1.81273ep-2f));
+  near = hn::MulAdd(near, t, Splat(0x1.06eba8p-3f));  // 2 / sqrt(pi) - 1
+  near = hn::MulAdd(near, a, a);
+  VF g = hn::MulAdd(Splat(0x1.852b7cp-13f), a, Splat(-0x1.814bc4p-9f));
+  g = hn::MulAdd(g, a, Splat(0x1.65419ap-6f));
+  g = hn::MulAdd(g, a, Splat(-0x1.a60a3cp-4f));
+  g = hn::MulAdd(g, a, Splat(-0x1.46c58ep-1f));
+  g = hn::MulAdd(g, a, Splat(-0x1.2085b0p+0f));
+  g = hn::MulAdd(g, a, Splat(-0x1.72f1f6p-12f));
+  const ExpParts parts = SplitExp(g);
+  const VF p = hn::MulAdd(parts.r, ExpQuotient(parts.r), Splat(1.0f));
+  const VF scale = PowerOfTwo(hn::ConvertTo(DI(), parts.k));
+  const VF far = hn::NegMulAdd(p, scale, Splat(1.0f));
+  return hn::CopySign(hn::IfThenElse(hn::Ge(a, Splat(1.0f)), far, near), x);
+}
+
+// ---- Logarithm
+// x = 2^e m with sqrt(1/2) <= m < sqrt(2), f = m - 1: log m = f - f^2 / 2 + f^3 p(f).
+
+HWY_INLINE VF Log(VF x) {
+  const DI di;
+  const DF d;
+  const MF is_denormal = hn::Lt(x, Splat(0x1p-126f));
+  const VF scaled = hn::IfThenElse(is_denormal, hn::Mul(x, Splat(0x1p23f)), x);
+  const VI bits = hn::BitCast(di, scaled);
+  const VI exponent = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(di, 0x3F3504F3)));  // sqrt(1/2)
+  const VF m = hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(exponent)));
+  const VF e = hn::Sub(hn::ConvertTo(d, exponent), hn::IfThenElseZero(is_denormal, Splat(23.0f)));
+  const VF f = hn::Sub(m, Splat(1.0f));
+  const VF f2 = hn::Mul(f, f);
+  VF p = hn::MulAdd(Splat(-0x1.41eda6p-4f), f, Splat(0x1.07d0dap-3f));
+  p = hn::MulAdd(p, f, Splat(-0x1.0ce084p-3f));
+  p = hn::MulAdd(p, f, Splat(0x1.226e4ep-3f));
+  p = hn::MulAdd(p, f, Splat(-0x1.54788ap-3f));
+  p = hn::MulAdd(p, f, Splat(0x1.99a596p-3f));
+  p = hn::MulAdd(p, f, Splat(-0x1.000220p-2f));
+  p = hn::MulAdd(p, f, Splat(0x1.55554ap-2f));
+  // ln 2 in two parts; e times the first is exact.
+  VF low = hn::MulAdd(e, Splat(-0x1.bd0106p-13f), hn::Mul(hn::Mul(f2, f), p));
+  low = hn::NegMulAdd(Splat(0.5f), f2, low);
+  const VF finite = hn::MulAdd(e, Splat(0x1.63p-1f), hn::Add(f, low));
+  const VF infinity = hn::BitCast(d, hn::Set(di, 0x7F800000));
+  const VF nan = hn::BitCast(d, hn::Set(di, 0x7FC00000));
+  VF result = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(infinity), finite);
+  result = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), nan, result);
+  result = hn::IfThenElse(hn::Eq(x, infinity), x, result);
+  return hn::IfThenElse(hn::IsNaN(x), hn::Add(x, x), result);
+}
+
+// ---- Sine and cosine
+// x = k pi/2 + r, reduced in double: exact enough below 2^40. Larger lanes go through libm.
+
+struct QuarterTurn {
+  VF r;
+  VI quadrant;  // k; only the low two bits count
+};
+
+template <class VD>
+HWY_INLINE VD ReduceQuarterTurn(VD x, hn::Vec<hn::RepartitionToWide<DI>>& quadrant) {
+  const hn::DFromV<VD> d;
+  const VD magic = hn::Set(d, 0x1.8p52);
+  const VD shifted = hn::MulAdd(x, hn::Set(d, 0x1.45f306dc9c883p-1), magic);
+  quadrant = hn::BitCast(hn::RepartitionToWide<DI>(), shifted);
+  const VD k = hn::Sub(shifted, magic);
+  const VD r = hn::NegMulAdd(k, hn::Set(d, 0x1.921fb54442d18p+0), x);  // pi/2 in two parts
+  return hn::NegMulAdd(k, hn::Set(d, 0x1.1a62633145c07p-54), r);
+}
+
+HWY_INLINE QuarterTurn SplitQuarterTurn(VF x) {
+  const hn::Half<DF> dh;
+  const hn::RepartitionToWide<DF> dd;
+  const hn::Rebind<int32_t, decltype(dh)> dih;
+  hn::Vec<hn::RepartitionToWide<DI>> low_quadrant;
+  hn::Vec<hn::RepartitionToWide<DI>> high_quadrant;
+  const auto low = ReduceQuarterTurn(hn::PromoteTo(dd, hn::LowerHalf(dh, x)), low_quadrant);
+  const auto high = ReduceQuarterTurn(hn::PromoteTo(dd, hn::UpperHalf(dh, x)), high_quadrant);
+  const hn::RebindToUnsigned<decltype(dih)> duh;
+  const hn::RepartitionToWide<DU> du64;
+  const auto low_bits = hn::TruncateTo(duh, hn::BitCast(du64, low_quadrant));
+  const auto high_bits = hn::TruncateTo(duh, hn::BitCast(du64, high_quadrant));
+  return {hn::Combine(DF(), hn::DemoteTo(dh, high), hn::DemoteTo(dh, low)),
+          hn::BitCast(DI(), hn::Combine(DU(), high_bits, low_bits))};
+}
+
+// sin for quarter_offset 0, cos for 1.
+template <int quarter_offset>
+HWY_INLINE VF SinOfTurn(const QuarterTurn& turn) {
+  const DI di;
+  const VF r = turn.r;
+  const VF t = hn::Mul(r, r);
+  VF s = hn::MulAdd(Splat(-0x1.994e5cp-13f), t, Splat(0x1.110760p-7f));
+  s = hn::MulAdd(s, t, Splat(-0x1.555546p-3f));
+  s = hn::CopySign(hn::MulAdd(hn::Mul(r, t), s, r), r);  // the sign of -0
+  VF c = hn::MulAdd(Splat(0x1.9a020cp-16f), t, Splat(-0x1.6c0c8ap-10f));
+  c = hn::MulAdd(c, t, Splat(0x1.55554ap-5f));
+  c = hn::MulAdd(hn::Mul(t, t), c, hn::NegMulAdd(Splat(0.5f), t, Splat(1.0f)));
+  const VI quadrant = hn::Add(turn.quadrant, hn::Set(di, quarter_offset));
+  const VI one = hn::Set(di, 1);
+  const MF odd = hn::RebindMask(DF(), hn::Eq(hn::And(quadrant, one), one));
+  const VF sign = hn::BitCast(DF(), hn::ShiftLeft<30>(hn::And(quadrant, hn::Set(di, 2))));
+  return hn::Xor(hn::IfThenElse(odd, c, s), sign);
+}
+
+template <int quarter_offset>
+HWY_INLINE VF SinOrCos(VF x) {
+  const DF d;
+  const VF result = SinOfTurn<quarter_offset>(SplitQuarterTurn(x));
+  const MF is_large = hn::Ge(hn::Abs(x), Splat(0x1p40f));
+  if (HWY_LIKELY(hn::AllFalse(d, is_large))) return result;
+  HWY_ALIGN float lanes[kLanes];
+  hn::Store(x, d, lanes);
+  for (float& lane : lanes) {
+    const double wide = lane;
+    lane = static_cast<float>(quarter_offset == 0 ? std::sin(wide) : std::cos(wide));
+  }
+  return hn::IfThenElse(is_large, hn::Load(d, lanes), result);
+}
+
+HWY_INLINE VF Sin(VF x) { return SinOrCos<0>(x); }
+HWY_INLINE VF Cos(VF x) { return SinOrCos<1>(x); }
+
+// ---- Powers of two as scales
+
+// The smallest power of two that is not below v > 0, but at least 2^-126. 0 stays 0.
+HWY_INLINE VF Pow2Ceil(VF v) {
+  const DI di;
+  const VI bits = hn::Add(hn::BitCast(di, v), hn::Set(di, 0x007FFFFF));
+  const VF power = hn::BitCast(DF(), hn::And(bits, hn::Set(di, 0x7F800000)));
+  return hn::IfThenElse(hn::IsNaN(v), v, power);
+}
+
+}  // namespace tenon::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // TENON_BACKEND_CPU_MATH_INL_H_
