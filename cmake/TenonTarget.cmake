@@ -17,8 +17,9 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 
 add_library(tenon_options INTERFACE)
+# -Wrestrict is off because GCC 12 reports `"literal" + std::string` wrongly.
 target_compile_options(tenon_options INTERFACE
-  -ffp-contract=off -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-psabi
+  -ffp-contract=off -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-psabi -Wno-restrict
   $<$<BOOL:${TENON_WERROR}>:-Werror>)
 if(TENON_SANITIZE)
   target_compile_options(tenon_options INTERFACE
