@@ -30,11 +30,15 @@ def faults(value, expected, path):
     if isinstance(expected, list):
         if not isinstance(value, list):
             return [f"{path}: expected a list"]
-        return [f for i, item in enumerate(value) for f in faults(item, expected[0], f"{path}[{i}]")]
+        return [
+            f for i, item in enumerate(value) for f in faults(item, expected[0], f"{path}[{i}]")
+        ]
     if not isinstance(value, dict):
         return [f"{path}: expected an object"]
     if "*" in expected:
-        return [f for key, item in value.items() for f in faults(item, expected["*"], f"{path}.{key}")]
+        return [
+            f for key, item in value.items() for f in faults(item, expected["*"], f"{path}.{key}")
+        ]
     found = [f"{path}: no key {key!r}" for key in expected if key not in value]
     if found:
         return found

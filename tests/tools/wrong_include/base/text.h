@@ -1,3 +1,4 @@
 #pragma once
 #include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
