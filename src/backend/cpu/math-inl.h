@@ -46,7 +46,7 @@ HWY_INLINE VF BoundBelow(VF v, VF low) { return hn::Max(low, v); }
 HWY_INLINE VF MaximumNumber(VF v, VF accumulator) { return hn::Max(v, accumulator); }
 
 // ---- Exponential family
-// e^x = 2^k e^r with k = round(x / ln 2) and |r| <= ln(2) / 2; e^r = 1 + r q(r).
+// e^x = 2^k e^r with k = round(x / ln 2) and |r| <= ln(2) / 2.
 
 struct ExpParts {
   VF k;
@@ -60,13 +60,17 @@ HWY_INLINE ExpParts SplitExp(VF x) {
   return {k, hn::NegMulAdd(k, Splat(-0x1.05c610p-29f), r)};
 }
 
-// q(r): minimax for (e^r - 1) / r; relative error of 1 + r q(r) below 2^-28.9.
-HWY_INLINE VF ExpQuotient(VF r) {
+// Minimax for (e^r - 1 - r) / r^2, so that 1 + r + r^2 q(r) is within 2^-28.9 of e^r.
+HWY_INLINE VF ExpTail(VF r) {
   VF q = hn::MulAdd(Splat(0x1.6ae798p-10f), r, Splat(0x1.126792p-7f));
   q = hn::MulAdd(q, r, Splat(0x1.555822p-5f));
   q = hn::MulAdd(q, r, Splat(0x1.55541ap-3f));
-  q = hn::MulAdd(q, r, Splat(0x1.fffffcp-2f));
-  return hn::MulAdd(q, r, Splat(1.0f));
+  return hn::MulAdd(q, r, Splat(0x1.fffffcp-2f));
+}
+
+HWY_INLINE VF ExpOfRemainder(VF r) {
+  const VF one = Splat(1.0f);
+  return hn::MulAdd(hn::MulAdd(ExpTail(r), r, one), r, one);
 }
 
 // 2^k for -126 <= k <= 127.
@@ -90,7 +94,7 @@ HWY_INLINE VF Exp(VF x) {
   // Beyond the bounds the result is Inf or 0; a NaN in the second operand passes.
   const VF clamped = hn::Min(Splat(89.0f), hn::Max(Splat(-104.0f), x));
   const ExpParts parts = SplitExp(clamped);
-  const VF p = hn::MulAdd(parts.r, ExpQuotient(parts.r), Splat(1.0f));
+  const VF p = ExpOfRemainder(parts.r);
   return ScaleByPowerOfTwo(p, parts.k);
 }
 
@@ -102,7 +106,7 @@ HWY_INLINE VF Sigmoid(VF x) {
   const VF k = hn::Sub(hn::MulAdd(clamped, Splat(-0x1.715476p+0f), magic), magic);
   const VF high = hn::NegMulSub(k, Splat(0x1.62e430p-1f), clamped);
   const ExpParts parts = {k, hn::NegMulAdd(k, Splat(-0x1.05c610p-29f), high)};
-  const VF p = hn::MulAdd(parts.r, ExpQuotient(parts.r), Splat(1.0f));
+  const VF p = ExpOfRemainder(parts.r);
 #if HWY_TARGET <= HWY_AVX3
   const VF denominator = hn::Add(Splat(1.0f), ScaleByPowerOfTwo(p, parts.k));
 #else
@@ -119,8 +123,8 @@ HWY_INLINE VF Tanh(VF x) {
   const VF magnitude = hn::Min(Splat(10.0f), hn::Abs(x));  // 1 from 9.01 on
   const ExpParts parts = SplitExp(hn::Add(magnitude, magnitude));
   const VF scale = PowerOfTwo(hn::ConvertTo(DI(), parts.k));
-  const VF m =
-      hn::MulAdd(scale, hn::Mul(parts.r, ExpQuotient(parts.r)), hn::Sub(scale, Splat(1.0f)));
+  const VF m_of_r = hn::MulAdd(hn::Mul(parts.r, parts.r), ExpTail(parts.r), parts.r);
+  const VF m = hn::MulAdd(scale, m_of_r, hn::Sub(scale, Splat(1.0f)));
   return hn::CopySign(hn::Div(m, hn::Add(m, Splat(2.0f))), x);
 }
 
@@ -142,7 +146,7 @@ HWY_INLINE VF Erf(VF x) {
   g = hn::MulAdd(g, a, Splat(-0x1.2085b0p+0f));
   g = hn::MulAdd(g, a, Splat(-0x1.72f1f6p-12f));
   const ExpParts parts = SplitExp(g);
-  const VF p = hn::MulAdd(parts.r, ExpQuotient(parts.r), Splat(1.0f));
+  const VF p = ExpOfRemainder(parts.r);
   const VF scale = PowerOfTwo(hn::ConvertTo(DI(), parts.k));
   const VF far = hn::NegMulAdd(p, scale, Splat(1.0f));
   return hn::CopySign(hn::IfThenElse(hn::Ge(a, Splat(1.0f)), far, near), x);
@@ -182,63 +186,43 @@ HWY_INLINE VF Log(VF x) {
 }
 
 // ---- Sine and cosine
-// x = k pi/2 + r, reduced in double: exact enough below 2^40. Larger lanes go through libm.
+// In double: x = k pi/2 + r with pi/2 in two parts, exact enough below 2^40; larger lanes go
+// through libm. Meant for tables; a float reduction would need three parts and lose the last bit.
 
-struct QuarterTurn {
-  VF r;
-  VI quadrant;  // k; only the low two bits count
-};
+using DD = hn::RepartitionToWide<DF>;
+using VD = hn::Vec<DD>;
 
-template <class VD>
-HWY_INLINE VD ReduceQuarterTurn(VD x, hn::Vec<hn::RepartitionToWide<DI>>& quadrant) {
-  const hn::DFromV<VD> d;
+// sin(x) for quarter_offset 0, cos(x) for 1.
+template <int quarter_offset>
+HWY_INLINE VD SinOrCosInDouble(VD x) {
+  const DD d;
+  const hn::RebindToSigned<DD> di;
   const VD magic = hn::Set(d, 0x1.8p52);
   const VD shifted = hn::MulAdd(x, hn::Set(d, 0x1.45f306dc9c883p-1), magic);
-  quadrant = hn::BitCast(hn::RepartitionToWide<DI>(), shifted);
   const VD k = hn::Sub(shifted, magic);
-  const VD r = hn::NegMulAdd(k, hn::Set(d, 0x1.921fb54442d18p+0), x);  // pi/2 in two parts
-  return hn::NegMulAdd(k, hn::Set(d, 0x1.1a62633145c07p-54), r);
-}
-
-HWY_INLINE QuarterTurn SplitQuarterTurn(VF x) {
-  const hn::Half<DF> dh;
-  const hn::RepartitionToWide<DF> dd;
-  const hn::Rebind<int32_t, decltype(dh)> dih;
-  hn::Vec<hn::RepartitionToWide<DI>> low_quadrant;
-  hn::Vec<hn::RepartitionToWide<DI>> high_quadrant;
-  const auto low = ReduceQuarterTurn(hn::PromoteTo(dd, hn::LowerHalf(dh, x)), low_quadrant);
-  const auto high = ReduceQuarterTurn(hn::PromoteTo(dd, hn::UpperHalf(dh, x)), high_quadrant);
-  const hn::RebindToUnsigned<decltype(dih)> duh;
-  const hn::RepartitionToWide<DU> du64;
-  const auto low_bits = hn::TruncateTo(duh, hn::BitCast(du64, low_quadrant));
-  const auto high_bits = hn::TruncateTo(duh, hn::BitCast(du64, high_quadrant));
-  return {hn::Combine(DF(), hn::DemoteTo(dh, high), hn::DemoteTo(dh, low)),
-          hn::BitCast(DI(), hn::Combine(DU(), high_bits, low_bits))};
-}
-
-// sin for quarter_offset 0, cos for 1.
-template <int quarter_offset>
-HWY_INLINE VF SinOfTurn(const QuarterTurn& turn) {
-  const DI di;
-  const VF r = turn.r;
-  const VF t = hn::Mul(r, r);
-  VF s = hn::MulAdd(Splat(-0x1.994e5cp-13f), t, Splat(0x1.110760p-7f));
-  s = hn::MulAdd(s, t, Splat(-0x1.555546p-3f));
+  const VD near = hn::NegMulAdd(k, hn::Set(d, 0x1.921fb54442d18p+0), x);
+  const VD r = hn::NegMulAdd(k, hn::Set(d, 0x1.1a62633145c07p-54), near);
+  const VD t = hn::Mul(r, r);
+  VD s = hn::MulAdd(hn::Set(d, -0x1.994e5cp-13), t, hn::Set(d, 0x1.110760p-7));
+  s = hn::MulAdd(s, t, hn::Set(d, -0x1.555546p-3));
   s = hn::CopySign(hn::MulAdd(hn::Mul(r, t), s, r), r);  // the sign of -0
-  VF c = hn::MulAdd(Splat(0x1.9a020cp-16f), t, Splat(-0x1.6c0c8ap-10f));
-  c = hn::MulAdd(c, t, Splat(0x1.55554ap-5f));
-  c = hn::MulAdd(hn::Mul(t, t), c, hn::NegMulAdd(Splat(0.5f), t, Splat(1.0f)));
-  const VI quadrant = hn::Add(turn.quadrant, hn::Set(di, quarter_offset));
-  const VI one = hn::Set(di, 1);
-  const MF odd = hn::RebindMask(DF(), hn::Eq(hn::And(quadrant, one), one));
-  const VF sign = hn::BitCast(DF(), hn::ShiftLeft<30>(hn::And(quadrant, hn::Set(di, 2))));
+  VD c = hn::MulAdd(hn::Set(d, 0x1.9a020cp-16), t, hn::Set(d, -0x1.6c0c8ap-10));
+  c = hn::MulAdd(c, t, hn::Set(d, 0x1.55554ap-5));
+  c = hn::MulAdd(hn::Mul(t, t), c, hn::NegMulAdd(hn::Set(d, 0.5), t, hn::Set(d, 1.0)));
+  const auto quadrant = hn::Add(hn::BitCast(di, shifted), hn::Set(di, quarter_offset));
+  const auto one = hn::Set(di, 1);
+  const auto odd = hn::RebindMask(d, hn::Eq(hn::And(quadrant, one), one));
+  const VD sign = hn::BitCast(d, hn::ShiftLeft<62>(hn::And(quadrant, hn::Set(di, 2))));
   return hn::Xor(hn::IfThenElse(odd, c, s), sign);
 }
 
 template <int quarter_offset>
 HWY_INLINE VF SinOrCos(VF x) {
   const DF d;
-  const VF result = SinOfTurn<quarter_offset>(SplitQuarterTurn(x));
+  const hn::Half<DF> dh;
+  const VD low = SinOrCosInDouble<quarter_offset>(hn::PromoteTo(DD(), hn::LowerHalf(dh, x)));
+  const VD high = SinOrCosInDouble<quarter_offset>(hn::PromoteTo(DD(), hn::UpperHalf(dh, x)));
+  const VF result = hn::Combine(d, hn::DemoteTo(dh, high), hn::DemoteTo(dh, low));
   const MF is_large = hn::Ge(hn::Abs(x), Splat(0x1p40f));
   if (HWY_LIKELY(hn::AllFalse(d, is_large))) return result;
   HWY_ALIGN float lanes[kLanes];
