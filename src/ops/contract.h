@@ -2,20 +2,22 @@
 // attributes with defaults, requirements, and the body in IR. Everything else is derived: torch
 // schema, argument checks, reference, kernels, tests, benchmark cases, documentation.
 //
-//   Contract c("rms_norm");
+//   Contract c("norm", "rms_norm");
 //   c.Doc("y = x / sqrt(mean(x^2) + eps) * weight");
 //   c.In("x", Elem::Storage(), "..., hidden");
 //   c.OptionalIn("weight", Elem::Param(), "hidden", 1.0);
 //   c.Float("eps", 1e-6).NonNegative();
 //   c.Out("y", Elem::Storage(), "..., hidden");
-//   c.Body([](Body& b) { ... b.Out("y", Round(...)); });
+//   c.Body([](ops::Body& b) { ... b.Out("y", Round(...)); });
 //
 // Shapes are comma-separated size expressions (ir/dim.h). A leading "..." stands for any number of
 // axes, the same ones in every argument that has it; a body sees them flattened as the one axis
 // `tokens`. A size is solved from the first argument that determines it ("..., 2*d" gives d) and
-// checked in all others; integer attributes are sizes, too. Alternatives are separated by '|'.
+// checked in all others; integer attributes are sizes, too. Alternatives are separated by '|'; an
+// empty one is a tensor without axes. "width=2*d" names the axis that the body sees.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -29,70 +31,103 @@
 
 namespace tenon::ops {
 
-enum class AttrKind : uint8_t { kBool, kInt, kFloat, kString, kDType, kIntList };
+// One alternative of a shape.
+struct Shape {
+  bool lead = false;           // begins with "..."
+  std::vector<ir::Axis> axes;  // what follows; a name may be empty
+  int rank() const { return static_cast<int>(axes.size()); }
+  std::string text() const;  // "..., 2*d"
+};
+
+// "..., heads*head_size | ..., heads, head_size"
+std::vector<Shape> ParseShapes(std::string_view text);
+std::vector<ir::Axis> BodyAxes(const Shape& shape);  // `tokens` in place of "..."
+
+enum class AttrKind : uint8_t { kBool, kInt, kFloat, kString, kDType };
+
+// Fixes the static parameters of a contract: attributes by name (a dtype by its short name), the
+// presence of tensor "z" as the bool "has_z".
+using Choices = std::map<std::string, ir::AttrValue>;
+inline std::string PresenceKey(std::string_view argument) { return "has_" + std::string(argument); }
+std::string ChoicesText(const Choices& choices);  // "act=silu,has_z=true"
 
 // One argument of the schema: a tensor or an attribute.
 struct Param {
   std::string name;
   bool keyword_only = false;
+  bool static_presence = false;                 // bodies differ by whether it is there
+  std::map<std::string, int64_t> absent_sizes;  // sizes that are known when it is not there
 
   // A tensor.
   bool is_tensor = false;
   ir::Elem elem;
-  std::vector<DType> dtypes;        // if not empty: any of these instead of `elem`, read exactly
-  std::vector<std::string> shapes;  // alternatives
-  std::vector<ir::Axis> axes;       // as the body sees it; `tokens` first when the shape has "..."
+  std::vector<Shape> shapes;   // alternatives
+  std::vector<ir::Axis> axes;  // as the body sees it; `tokens` first when the shape has "..."
   bool optional = false;
-  double absent = 0;                            // an absent optional tensor reads as this constant
-  bool static_presence = false;                 // bodies differ by whether it is there
-  std::map<std::string, int64_t> absent_sizes;  // sizes that are known when it is not there
+  bool none_by_default = false;  // else None has to be given
+  double absent = 0;             // an absent optional tensor reads as this constant
 
   // An attribute.
   AttrKind kind = AttrKind::kInt;
   std::optional<ir::AttrValue> fallback;  // its default; int and string may have none
-  bool nullable = false;                  // int?: absent means `absent_size`
-  std::string absent_size;                // size expression, such as "hidden"
+  bool nullable = false;                  // None is allowed, and the default
+  std::string absent_size;                // of a nullable int: the size expression it then equals
   std::vector<std::string> choices;       // of a string or dtype; "swish=silu" is an alias
   bool is_static = false;                 // bodies differ by its value
-  bool non_negative = false;              // of a float: NaN and negative values are refused
+  bool non_negative = false;              // NaN and negative values are refused
   bool positive = false;
+  std::vector<std::string> zero_without;  // must be 0 when one of these tensors is not there
+  std::string moves_last;                 // names the axis of this tensor that the body sees last
+  std::string casts;                      // this tensor is first rounded to the dtype given, which
+                                          // then is the storage type
 
   Param& NonNegative() { return non_negative = true, *this; }
   Param& Positive() { return positive = true, *this; }
   Param& Static() { return is_static = true, *this; }
+  Param& NoneByDefault() { return none_by_default = true, *this; }
   Param& StaticPresence() { return static_presence = true, *this; }
-  Param& Choices(std::vector<std::string> words) { return choices = std::move(words), *this; }
-  Param& AbsentSize(std::string name_of, int64_t size) {
-    return absent_sizes[std::move(name_of)] = size, *this;
+  Param& AbsentSize(std::string size, int64_t value) {
+    return absent_sizes[std::move(size)] = value, *this;
   }
-  // As the body sees it, when that differs from the last alternative: "heads, head_size" for a
-  // tensor whose shape may be "..., heads*head_size".
+  Param& ZeroWithout(std::vector<std::string> names) {
+    return zero_without = std::move(names), *this;
+  }
+  Param& MovesLast(std::string tensor) { return moves_last = std::move(tensor), *this; }
+  Param& Casts(std::string tensor) { return casts = std::move(tensor), *this; }
+  // As the body sees it, when that differs from the last alternative: "..., heads, head_size" for a
+  // tensor whose shape is "..., heads*head_size". A tensor of one element is expanded.
   Param& As(std::string_view body_axes);
-  Param& AnyOf(std::vector<DType> allowed) { return dtypes = std::move(allowed), *this; }
 };
 
 struct OutParam {
   std::string name;
   ir::Elem elem;
-  std::string dtype_from;      // name of a dtype attribute that gives the element type, or empty
-  std::string shape;           // one alternative; fresh and contiguous
+  std::string dtype_from;      // name of the dtype attribute that gives the element type, or empty
+  Shape shape;                 // fresh and contiguous
   std::vector<ir::Axis> axes;  // as the body gives it
-  bool empty_when_absent = false;  // [0] when the optional input of `like` is not there
-  std::string like;                // the shape is that of this input, whatever its alternative was
+  std::string like;            // the shape is that of this input, whatever its alternative was;
+                               // [0] when it is optional and not there
+
+  OutParam& As(std::string_view body_axes);
+  OutParam& Like(std::string input) { return like = std::move(input), *this; }
+  OutParam& DTypeFrom(std::string attribute) { return dtype_from = std::move(attribute), *this; }
 };
 
-enum class Compare : uint8_t { kEq, kLe, kLt, kDivides };
+enum class Compare : uint8_t { kEq, kLe, kDivides };
 struct Requirement {
   ir::Dim left;
   Compare compare;
   ir::Dim right;
-  std::string sentence;  // "rotary_dim + rope_dim_offset must not exceed head_size"
+  std::string sentence;  // "variance_size must not exceed x's last axis"
 };
 
 // An in-place form: outputs written over inputs, same arguments, no results.
 struct InPlaceForm {
   std::string name;
   std::vector<std::pair<std::string, std::string>> writes;  // (output, input)
+
+  const std::string* OutputOver(std::string_view input) const;  // null: not written
+  const std::string* InputUnder(std::string_view output) const;
 };
 
 class Contract;
@@ -100,29 +135,32 @@ class Contract;
 // What a body function gets: the builder, the inputs as values, and the static choices.
 class Body {
  public:
-  Body(const Contract& contract, std::map<std::string, ir::AttrValue> choices);
+  Body(const Contract& contract, Choices choices);
 
   ir::Value In(std::string_view name) const;    // a declared tensor
   ir::Value Attr(std::string_view name) const;  // a float or bool attribute, as a scalar
-  bool Flag(std::string_view name) const;       // static bool, or static presence of a tensor
+  bool Flag(std::string_view name) const;       // static bool, or static presence of an argument
   const std::string& Word(std::string_view name) const;  // static string, aliases resolved
   DType Type(std::string_view name) const;               // static dtype
   void Out(std::string_view name, ir::Value value);
 
   ir::Builder& builder() { return builder_; }
-  ir::Graph Take();
+  ir::Graph Take();  // outputs in the contract's order
 
  private:
   const ir::AttrValue& Choice(std::string_view name) const;
   const Contract& contract_;
   mutable ir::Builder builder_;
-  std::map<std::string, ir::AttrValue> choices_;
+  Choices choices_;
+  std::map<std::string, ir::Value, std::less<>> inputs_;
+  std::map<std::string, ir::Value> outputs_;
 };
 
-// One way to fix the static attributes and presences, and the body it leads to.
+// One way to fix the static parameters, and the body it leads to.
 struct Variant {
-  std::map<std::string, ir::AttrValue> choices;  // presence of tensor "z" is the bool "has_z"
-  ir::Graph graph;
+  Choices choices;
+  std::string name;  // ChoicesText of the first variant that has this body
+  ir::Graph graph;   // its name is the operator's and the variant's: a C identifier
 };
 
 class Contract {
@@ -130,19 +168,21 @@ class Contract {
   Contract(std::string family, std::string name)
       : family_(std::move(family)), name_(std::move(name)) {}
 
-  // Declarations, in schema order. The returned reference is valid until the next declaration.
-  Contract& Doc(std::string_view sentence);
+  // Declarations, in schema order. References stay valid as long as the contract is not moved.
+  void Doc(std::string_view sentence) { doc_ = sentence; }
   Param& In(std::string_view name, ir::Elem elem, std::string_view shapes);
   Param& OptionalIn(std::string_view name, ir::Elem elem, std::string_view shapes, double absent);
-  Param& Bool(std::string_view name, std::optional<bool> fallback);
+  Param& Bool(std::string_view name, bool fallback);
   Param& Int(std::string_view name, std::optional<int64_t> fallback = std::nullopt);
-  Param& OptionalInt(std::string_view name, std::string_view absent_size);
-  Param& Float(std::string_view name, std::optional<double> fallback = std::nullopt);
-  Param& String(std::string_view name, std::optional<std::string> fallback = std::nullopt);
+  // None stands for the size expression; without one, for what the shapes give.
+  Param& OptionalInt(std::string_view name, std::string_view absent_size = "");
+  Param& Float(std::string_view name, double fallback);
+  Param& String(std::string_view name, std::optional<std::string> fallback,
+                std::vector<std::string> choices);
   Param& ScalarType(std::string_view name, std::vector<std::string> choices);
+  Param& OptionalScalarType(std::string_view name, std::vector<std::string> choices);
   void KeywordOnly() { keyword_only_ = true; }  // from here on
-  OutParam& Out(std::string_view name, ir::Elem elem, std::string_view shape,
-                std::string_view body_axes = "");
+  OutParam& Out(std::string_view name, ir::Elem elem, std::string_view shape);
   void Require(std::string_view left, Compare compare, std::string_view right,
                std::string_view sentence);
   void InPlace(std::string_view name, std::vector<std::pair<std::string, std::string>> writes);
@@ -151,38 +191,39 @@ class Contract {
   const std::string& family() const { return family_; }
   const std::string& name() const { return name_; }
   const std::string& doc() const { return doc_; }
-  const std::vector<Param>& params() const { return params_; }
-  const std::vector<OutParam>& outs() const { return outs_; }
+  const std::deque<Param>& params() const { return params_; }
+  const std::deque<OutParam>& outs() const { return outs_; }
   const std::vector<Requirement>& requirements() const { return requirements_; }
   const std::vector<InPlaceForm>& in_place_forms() const { return in_place_; }
   const Param* FindParam(std::string_view name) const;
+  const OutParam* FindOut(std::string_view name) const;
+  const InPlaceForm* FindForm(std::string_view name) const;
 
-  // Schema in torch's syntax: "tenon::rms_norm(Tensor x, Tensor? weight, float eps=1e-06, ...".
-  // `form` names an in-place form, or is empty.
-  std::string Schema(std::string_view form = "") const;
+  // Schema in torch's syntax: "tenon::rms_norm(Tensor x, Tensor? weight, float eps=1e-6, ...".
+  std::string Schema(const InPlaceForm* form = nullptr) const;
 
-  // Every combination of static choices; combinations with equal bodies are listed once each but
-  // share the graph's name. Choices of a variant always list all static parameters.
+  // Every combination of static choices. Each lists all static parameters, those without influence
+  // on its body included; variants with equal bodies have equal names.
   std::vector<Variant> Variants() const;
-  ir::Graph BuildBody(const std::map<std::string, ir::AttrValue>& choices) const;
+  ir::Graph BuildBody(const Choices& choices) const;
 
  private:
-  Param& AddParam(std::string_view name);
+  Param& AddTensor(std::string_view name, ir::Elem elem, std::string_view shapes);
+  Param& AddAttr(std::string_view name, AttrKind kind, std::optional<ir::AttrValue> fallback);
+  std::vector<Choices> AllChoices() const;
   std::string family_;
   std::string name_;
   std::string doc_;
   bool keyword_only_ = false;
-  std::vector<Param> params_;
-  std::vector<OutParam> outs_;
+  std::deque<Param> params_;
+  std::deque<OutParam> outs_;
   std::vector<Requirement> requirements_;
   std::vector<InPlaceForm> in_place_;
   std::function<void(ops::Body&)> body_;
 };
 
-// Key of the static presence of a tensor in a variant's choices.
-inline std::string PresenceKey(std::string_view tensor) { return "has_" + std::string(tensor); }
-
-// "..., heads*head_size" -> {"...", "heads*head_size"}
-std::vector<std::string> ShapeEntries(std::string_view shape);
+// The word that `word` is an alias of, or itself; null when it is not among the choices.
+const std::string* ResolveChoice(const Param& param, std::string_view word);
+std::vector<std::string> ChoiceWords(const Param& param);  // without aliases
 
 }  // namespace tenon::ops

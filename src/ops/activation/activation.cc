@@ -1,0 +1,37 @@
+#include "ops/activation/activation.h"
+
+#include <numbers>
+
+namespace tenon::ops::activation {
+
+ir::Value Silu(ir::Value x) { return x * Sigmoid(x); }
+
+ir::Value Gelu(ir::Value x) { return 0.5 * x * (1.0 + Erf(x * (1.0 / std::numbers::sqrt2))); }
+
+ir::Value GeluTanh(ir::Value x) {
+  const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;  // sqrt(2/pi)
+  return 0.5 * x * (1.0 + Tanh(scale * (x + 0.044715 * (x * x * x))));
+}
+
+ir::Value GeluQuick(ir::Value x) { return x * Sigmoid(1.702 * x); }
+
+void DeclareGated(Contract& c) {
+  c.In("x", ir::Elem::Storage(), "..., width=2*d");
+  c.Out("y", ir::Elem::Storage(), "..., d");
+}
+
+Gated SplitHalves(ir::Value x) {
+  return {Slice(x, "width", 0, ir::NamedAxis("d")), Slice(x, "width", "d", ir::NamedAxis("d"))};
+}
+
+Gated SplitInterleaved(ir::Value x) {
+  const ir::Value pairs = SplitAxis(x, "width", {ir::NamedAxis("d"), {"pair", 2}});
+  return {Pick(pairs, "pair", 0), Pick(pairs, "pair", 1)};
+}
+
+ir::Value SiluAndMul(ir::Value x) {
+  const auto [gate, up] = SplitHalves(x);
+  return Round(Silu(gate) * up, ir::Elem::Storage());
+}
+
+}  // namespace tenon::ops::activation

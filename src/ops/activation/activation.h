@@ -1,0 +1,27 @@
+// The activation functions, and what the gated activations share.
+#pragma once
+
+#include "ir/builder.h"
+#include "ops/contract.h"
+
+namespace tenon::ops::activation {
+
+ir::Value Silu(ir::Value x);       // x * sigmoid(x)
+ir::Value Gelu(ir::Value x);       // x/2 * (1 + erf(x/sqrt(2)))
+ir::Value GeluTanh(ir::Value x);   // x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715*x^3)))
+ir::Value GeluQuick(ir::Value x);  // x * sigmoid(1.702*x)
+
+// x [..., 2*d] -> y [..., d].
+void DeclareGated(Contract& c);
+
+// Gate and up projection of one row of x.
+struct Gated {
+  ir::Value gate;
+  ir::Value up;
+};
+Gated SplitHalves(ir::Value x);       // gate = x[:d], up = x[d:]
+Gated SplitInterleaved(ir::Value x);  // gate = x[0::2], up = x[1::2]
+
+ir::Value SiluAndMul(ir::Value x);  // T(silu(gate) * up)
+
+}  // namespace tenon::ops::activation

@@ -1,0 +1,82 @@
+// The torch schema of a contract and of its in-place forms.
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "ops/contract.h"
+
+namespace tenon::ops {
+namespace {
+
+// As torch prints them, without the padded exponent: 1e-6, 7.0, 1.702.
+std::string FloatText(double value) {
+  std::string text = fmt::format("{}", value);
+  if (const size_t e = text.find('e'); e != std::string::npos) {
+    const size_t digit = text.find_first_not_of("+-0", e + 1);
+    const bool negative = text[e + 1] == '-';
+    return text.substr(0, e) + (negative ? "e-" : "e") + text.substr(digit);
+  }
+  return text.find_first_of(".n") == std::string::npos ? text + ".0" : text;
+}
+
+std::string DefaultText(const Param& param) {
+  if (param.nullable || param.none_by_default) return "None";
+  if (!param.fallback) return "";
+  struct Visitor {
+    std::string operator()(bool v) const { return v ? "True" : "False"; }
+    std::string operator()(int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return FloatText(v); }
+    std::string operator()(const std::string& v) const { return '"' + v + '"'; }
+    std::string operator()(const std::vector<int64_t>& v) const {
+      return fmt::format("[{}]", fmt::join(v, ", "));
+    }
+  };
+  return std::visit(Visitor{}, *param.fallback);
+}
+
+std::string_view KindText(AttrKind kind) {
+  switch (kind) {
+    case AttrKind::kBool:
+      return "bool";
+    case AttrKind::kInt:
+      return "int";
+    case AttrKind::kFloat:
+      return "float";
+    case AttrKind::kString:
+      return "str";
+    case AttrKind::kDType:
+      return "ScalarType";
+  }
+  throw InternalError(__FILE__, __LINE__, "unknown attribute kind");
+}
+
+}  // namespace
+
+std::string Contract::Schema(const InPlaceForm* form) const {
+  std::string text = "tenon::" + (form != nullptr ? form->name : name_) + "(";
+  bool keyword_only = false;
+  char alias = 'a';
+  for (const Param& param : params_) {
+    if (&param != &params_.front()) text += ", ";
+    if (param.keyword_only && !keyword_only) text += "*, ";
+    keyword_only = param.keyword_only;
+    if (param.is_tensor) {
+      text += "Tensor";
+      if (form != nullptr && form->OutputOver(param.name) != nullptr) {
+        text += fmt::format("({}!)", alias++);
+      }
+    } else {
+      text += KindText(param.kind);
+    }
+    if (param.optional || param.nullable) text += "?";
+    text += " " + param.name;
+    const std::string fallback = DefaultText(param);
+    if (!fallback.empty()) text += "=" + fallback;
+  }
+  text += ") -> ";
+  if (form != nullptr) return text + "()";
+  std::string results;
+  for (size_t i = 0; i < outs_.size(); ++i) results += i == 0 ? "Tensor" : ", Tensor";
+  return text + (outs_.size() == 1 ? results : "(" + results + ")");
+}
+
+}  // namespace tenon::ops
