@@ -36,6 +36,16 @@ constexpr Format kSingle = {23, -126, 0x1.FFFFFEp127, false};
 
 // Rounds to nearest even in one step, subnormals included.
 double RoundToFormat(double v, const Format& f) {
+  // Normal numbers of the format: half of the last kept place is added to the bits (a little less
+  // when that place is even) and the rest cut off; a carry moves into the exponent, as it must.
+  const uint64_t bits = std::bit_cast<uint64_t>(v);
+  const int biased = static_cast<int>(bits >> 52 & 0x7FF) - 1023;
+  if (biased >= f.min_exponent && biased < 1024) {
+    const int cut = 52 - f.mantissa_bits;
+    const uint64_t half = (uint64_t{1} << (cut - 1)) - 1 + (bits >> cut & 1);
+    const double r = std::bit_cast<double>((bits + half) >> cut << cut);
+    if (std::abs(r) <= f.max_finite) return r;
+  }
   if (std::isnan(v) || v == 0.0) return v;
   if (std::isinf(v)) return f.saturates ? std::copysign(f.max_finite, v) : v;
   const int exponent = std::max(std::ilogb(v), f.min_exponent);
