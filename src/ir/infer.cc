@@ -11,6 +11,7 @@ namespace {
 const Elem kF32(DType::kF32);
 const Elem kBool(DType::kBool);
 const Elem kI32(DType::kI32);
+const Elem kI64(DType::kI64);
 
 // The types of a node's arguments, with the checks that many ops share.
 class Args {
@@ -25,6 +26,11 @@ class Args {
   void Count(size_t expected) const {
     TENON_CHECK(types_.size() == expected, "{}: takes {} arguments, got {}", OpName(node_.op),
                 expected, types_.size());
+  }
+
+  bool AnyFloat() const {
+    return std::any_of(types_.begin(), types_.end(),
+                       [](const Type* t) { return t->elem.is_float(); });
   }
 
   // Axes of the result of an element-wise op: those of the widest argument; every other argument
@@ -58,11 +64,32 @@ class Args {
   std::vector<const Type*> types_;
 };
 
-Type Elementwise(const Args& args, size_t count) {
+// Integers keep to the widest of the arguments' types: i32 (bool and i8, too), I, i64.
+Elem WidestInteger(const Args& args) {
+  int width = 0;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Elem& elem = args[i].elem;
+    width = std::max(width, elem.kind == Elem::Kind::kIndex ? 1 : elem == kI64 ? 2 : 0);
+  }
+  return width == 2 ? kI64 : width == 1 ? Elem::Index() : kI32;
+}
+
+// Float when an argument is.
+Type Arithmetic(const Args& args, size_t count) {
   args.Count(count);
-  bool integers = true;
-  for (size_t i = 0; i < count; ++i) integers = integers && !args[i].elem.is_float();
-  return {integers ? args[0].elem : kF32, args.BroadcastAxes()};
+  return {args.AnyFloat() ? kF32 : WidestInteger(args), args.BroadcastAxes()};
+}
+
+Type FloatArithmetic(const Args& args, size_t count) {
+  args.Count(count);
+  return {kF32, args.BroadcastAxes()};
+}
+
+Type IntegerArithmetic(const Node& node, const Args& args) {
+  args.Count(2);
+  TENON_CHECK(!args.AnyFloat(), "{}: takes integers, got {} and {}", OpName(node.op),
+              TypeText(args[0]), TypeText(args[1]));
+  return {WidestInteger(args), args.BroadcastAxes()};
 }
 
 Type SelectType(const Args& args) {
@@ -79,7 +106,7 @@ Type ReduceType(const Node& node, const Args& args) {
   const int position = type.FindAxis(node.axis);
   TENON_CHECK(position >= 0, "reduce: {} has no axis {}", TypeText(type), node.axis);
   type.axes.erase(type.axes.begin() + position);
-  type.elem = node.reduce == ReduceKind::kArgmax ? Elem(DType::kI64) : kF32;
+  type.elem = node.reduce == ReduceKind::kArgmax ? kI64 : kF32;
   return type;
 }
 
@@ -243,15 +270,16 @@ Type Infer(const Graph& graph, const Node& node) {
     case Op::kAdd:
     case Op::kSub:
     case Op::kMul:
-    case Op::kDiv:
     case Op::kMin:
     case Op::kMax:
-      return Elementwise(args, 2);
+      return Arithmetic(args, 2);
+    case Op::kDiv:
+      return FloatArithmetic(args, 2);
     case Op::kFma:
-      return Elementwise(args, 3);
+      return FloatArithmetic(args, 3);
     case Op::kNeg:
     case Op::kAbs:
-      return Elementwise(args, 1);
+      return Arithmetic(args, 1);
     case Op::kSqrt:
     case Op::kRsqrt:
     case Op::kExp:
@@ -284,8 +312,7 @@ Type Infer(const Graph& graph, const Node& node) {
     case Op::kBitOr:
     case Op::kShiftLeft:
     case Op::kShiftRight:
-      args.Count(2);
-      return {kI32, args.BroadcastAxes()};
+      return IntegerArithmetic(node, args);
     case Op::kBitsOf:
       args.Count(1);
       return {kI32, args[0].axes};

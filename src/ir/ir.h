@@ -79,7 +79,8 @@ enum class Op : uint8_t {
   kConst,    // value
   kIota,     // 0, 1, 2 ... along the only axis of the result
   kPresent,  // name of an optional input; bool scalar
-  // Element-wise on floats, result f32.
+  // Element-wise on floats, result f32. kAdd, kSub, kMul, kNeg, kAbs, kMin and kMax of integers
+  // alone give integers, of the widest argument's type (i32 at least), and wrap.
   kAdd,
   kSub,
   kMul,
@@ -87,7 +88,7 @@ enum class Op : uint8_t {
   kFma,  // a*b + c with one rounding
   kNeg,
   kAbs,
-  kMin,
+  kMin,  // of -0.0 and 0.0 either one
   kMax,
   kSqrt,
   kRsqrt,  // 1/sqrt(a), both IEEE
@@ -109,15 +110,15 @@ enum class Op : uint8_t {
   kOr,
   kNot,
   kSelect,
-  // Integers and bits, result i32 (kAdd, kSub, kMul, kMin, kMax also take integers).
-  kIntDiv,
-  kIntMod,
+  // Integers and bits, result of the widest argument's type (i32 at least).
+  kIntDiv,  // rounds down, so that -1 // 16 is -1: a padding slot stays out of range
+  kIntMod,  // what kIntDiv leaves: 0 <= a mod b < b; unspecified, as kIntDiv, when b is 0
   kBitAnd,
   kBitOr,
-  kShiftLeft,
-  kShiftRight,
-  kBitsOf,    // the bits of an f32
-  kFromBits,  // and back, result f32
+  kShiftLeft,   // by 0 to 31
+  kShiftRight,  // by 0 to 31, copies of the sign come in
+  kBitsOf,      // the bits of an f32
+  kFromBits,    // and back, result f32
   // Precision. kCast changes the element type by the node's rule; kRound is "round here": the
   // value is stored as, and from now on equals, its rounding to the result's element type.
   kCast,
@@ -148,7 +149,9 @@ enum class ReduceKind : uint8_t { kSum, kMean, kMax, kMin, kAmax, kArgmax };
 enum class Rounding : uint8_t { kNearestEven, kTowardZero, kFloor };
 struct CastRule {
   Rounding rounding = Rounding::kNearestEven;
-  bool saturate = true;     // else: out-of-range integers are unspecified, floats become infinite
+  // Integers and f8e4m3 take the nearest value in range; else such integers are unspecified and f8
+  // becomes NaN. f32, f16 and bf16 have infinities and always overflow to them.
+  bool saturate = true;
   bool nan_to_zero = true;  // integers; floats keep NaN
   bool operator==(const CastRule&) const = default;
 };
@@ -187,7 +190,7 @@ struct Node {
   double value = 0;                          // kConst; the absent value of an optional kInput
   bool optional = false;                     // kInput
   ReduceKind reduce = ReduceKind::kSum;      // kReduce
-  bool propagate_nan = true;                 // kMin kMax; kReduce of max, min, amax
+  bool propagate_nan = true;                 // kMin kMax; kReduce of max, min, amax, argmax
   std::string axis;                          // kReduce kMatmul: the axis that disappears
   int dim = 0;                               // kSlice kConcat kWriteSlice kLimitRows kResult
   Dim offset;                                // kSlice kWriteSlice
