@@ -315,4 +315,39 @@ std::optional<std::pair<std::string, int64_t>> Dim::Solve(int64_t value,
   return std::pair{unknown, (value - constant_part) / slope};
 }
 
+std::pair<Dim, Dim> Dim::SplitBy(const Dim& divisor) const {
+  Dim quotient;
+  Dim rest;
+  for (const auto& [monomial, coefficient] : terms_) {
+    Dim term;
+    term.terms_[monomial] = coefficient;
+    term.divisions_ = divisions_;
+    term.Normalise();
+    if (const std::optional<Dim> exact = DivideExactly(term, divisor)) {
+      quotient = quotient + *exact;
+    } else if (const auto d = divisor.constant(); d && monomial.empty()) {
+      quotient = quotient + Dim(FloorDivide(coefficient, *d));
+      rest = rest + Dim(coefficient - *d * FloorDivide(coefficient, *d));
+    } else {
+      rest = rest + term;
+    }
+  }
+  return {quotient, rest};
+}
+
+std::optional<std::pair<int64_t, Dim>> Dim::LinearIn(const std::string& symbol) const {
+  const auto it = terms_.find({symbol});
+  const int64_t coefficient = it == terms_.end() ? 0 : it->second;
+  Dim rest = *this - Dim(coefficient) * Dim(symbol);
+  for (const std::string& name : rest.symbols()) {
+    if (name == symbol) return std::nullopt;
+  }
+  return std::pair{coefficient, std::move(rest)};
+}
+
+bool Dim::NonNegative() const {
+  return std::all_of(terms_.begin(), terms_.end(),
+                     [](const auto& term) { return term.second >= 0; });
+}
+
 }  // namespace tenon::ir

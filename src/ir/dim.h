@@ -48,6 +48,14 @@ class Dim {
   std::optional<std::pair<std::string, int64_t>> Solve(int64_t value,
                                                        const Bindings& bindings) const;
 
+  // (q, r) with *this == q*divisor + r, where q takes every term that the divisor divides; of the
+  // constant term it takes what fits. Says nothing about the size of r.
+  std::pair<Dim, Dim> SplitBy(const Dim& divisor) const;
+  // (c, rest) with *this == c*symbol + rest; nullopt when the symbol appears otherwise.
+  std::optional<std::pair<int64_t, Dim>> LinearIn(const std::string& symbol) const;
+  // True when no coefficient is negative: then the value is not negative for any sizes >= 0.
+  bool NonNegative() const;
+
  private:
   struct Division;
   using Monomial = std::vector<std::string>;  // sorted factors: symbols and divisions, by text

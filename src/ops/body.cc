@@ -97,7 +97,13 @@ ir::Graph Body::Take() {
   for (const OutParam& out : contract_.outs()) {
     TENON_ASSERT(outputs_.contains(out.name), "{}: the body does not give {}", contract_.name(),
                  out.name);
-    builder_.Output(out.name, outputs_[out.name]);
+    std::string in_place;
+    for (const InPlaceForm& form : contract_.in_place_forms()) {
+      for (const auto& [output, input] : form.writes) {
+        if (output == out.name) in_place = input;
+      }
+    }
+    builder_.Output(out.name, outputs_[out.name], in_place);
   }
   return builder_.Take();
 }

@@ -1,0 +1,80 @@
+// What row-wise kernels need beside the loops of row-inl.h: rows of tables, row numbers, copies and
+// single values.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "backend/cpu/row-inl.h"
+#include "backend/cpu/row_kernel.h"
+
+#if defined(TENON_BACKEND_CPU_ROW_IO_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENON_BACKEND_CPU_ROW_IO_INL_H_
+#undef TENON_BACKEND_CPU_ROW_IO_INL_H_
+#else
+#define TENON_BACKEND_CPU_ROW_IO_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::cpu::HWY_NAMESPACE {
+
+template <typename T>
+HWY_INLINE const float* WidenRow(int slot, const T* row, size_t n) {
+  float* const wide = ScratchRow(slot, n);
+  ForEachChunk(n, [&](auto c) HWY_ATTR { Store(c, Load(c, row), wide); });
+  return wide;
+}
+
+// Row `row` of a table as n floats: in place when it holds float32, else widened into the scratch
+// row `slot`.
+HWY_INLINE const float* FetchRow(int slot, const RowTensor& table, int64_t row, size_t n) {
+  const int64_t offset = row * table.strides[0];
+  if (table.dtype == DType::kBF16) {
+    return WidenRow(slot, static_cast<const BF16*>(table.data) + offset, n);
+  }
+  if (table.dtype == DType::kF16) {
+    return WidenRow(slot, static_cast<const F16*>(table.data) + offset, n);
+  }
+  return static_cast<const float*>(table.data) + offset;
+}
+
+// Element `row` of an index tensor of i32 or i64.
+HWY_INLINE int64_t LoadIndex(const RowTensor& index, int64_t row) {
+  const int64_t offset = row * index.strides[0];
+  return index.dtype == DType::kI32 ? static_cast<const int32_t*>(index.data)[offset]
+                                    : static_cast<const int64_t*>(index.data)[offset];
+}
+
+// One element in every lane.
+template <typename T>
+HWY_INLINE VF LoadOne(const T* from) {
+  return hn::Broadcast<0>(LoadFirst(from, 1));
+}
+
+template <typename T>
+HWY_INLINE void StoreOne(VF v, T* to) {
+  StoreFirst(v, to, 1);
+}
+
+// The bits of n elements. Nothing happens when a row is copied onto itself (in-place operators).
+template <typename T>
+HWY_INLINE void CopyRow(bool stream, const T* from, T* to, size_t n) {
+  if (from == to) return;
+  const size_t bytes = n * sizeof(T);
+  const hn::ScalableTag<uint8_t> d;
+  const size_t step = hn::Lanes(d);
+  if (!stream || reinterpret_cast<uintptr_t>(to) % step != 0) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  const uint8_t* in = reinterpret_cast<const uint8_t*>(from);
+  uint8_t* out = reinterpret_cast<uint8_t*>(to);
+  size_t i = 0;
+  for (; i + step <= bytes; i += step) hn::Stream(hn::LoadU(d, in + i), d, out + i);
+  std::memcpy(out + i, in + i, bytes - i);
+}
+
+}  // namespace tenon::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // TENON_BACKEND_CPU_ROW_IO_INL_H_
