@@ -2,17 +2,25 @@
 
 namespace tenon::ops::norm {
 
-ir::Value RmsNorm(ir::Value x, ir::Value v, std::string_view axis, ir::Value eps, Affine affine) {
-  const ir::Value rstd = Rsqrt(Mean(v * v, axis) + eps);
-  return Round(x * rstd * affine.weight + affine.bias, ir::Elem::Storage());
+Affine OffsetAffine(const Body& b, std::string_view weight, std::string_view bias) {
+  Affine affine;
+  affine.weight = b.In(weight) + b.Attr("weight_offset");
+  if (!bias.empty()) affine.bias = b.In(bias);
+  return affine;
+}
+
+ir::Value Apply(ir::Value value, Affine affine) {
+  if (affine.weight.builder() != nullptr) value = value * affine.weight;
+  if (affine.bias.builder() != nullptr) value = value + affine.bias;
+  return value;
+}
+
+ir::Value Rstd(ir::Value v, ir::Value eps) {
+  return Rsqrt(Mean(v * v, v.type().axes.back().name) + eps);
 }
 
 ir::Value RmsNorm(ir::Value x, ir::Value eps, Affine affine) {
-  return RmsNorm(x, x, x.type().axes.back().name, eps, affine);
-}
-
-Affine OffsetAffine(const Body& b, std::string_view weight, std::string_view bias) {
-  return {b.In(weight) + b.Attr("weight_offset"), b.In(bias)};
+  return Round(Apply(x * Rstd(x, eps), affine), ir::Elem::Storage());
 }
 
 }  // namespace tenon::ops::norm

@@ -6,21 +6,23 @@
 
 namespace tenon::ops::norm {
 
-// Factor and addend of a normalised value. An absent weight reads as 1, an absent bias as -0.0.
+// Factor and addend of a normalised value; a default Value is left out.
 struct Affine {
   ir::Value weight;
   ir::Value bias;
 };
 
-// T(x * rstd * weight + bias), rstd = 1/sqrt(mean(v^2) + eps) over the axis `axis` of `v`, which is
-// x or its leading part.
-ir::Value RmsNorm(ir::Value x, ir::Value v, std::string_view axis, ir::Value eps, Affine affine);
-
-// The statistics over the last axis of x itself.
-ir::Value RmsNorm(ir::Value x, ir::Value eps, Affine affine);
-
-// The weight and bias that the declarations of a contract name; weight + weight_offset in float32,
-// since adding 1 in bf16 would lose small weights.
+// The weight and bias of a contract by their names (`bias` may be empty). `weight_offset` is added
+// in float32, since adding 1 in bf16 would lose small weights.
 Affine OffsetAffine(const Body& b, std::string_view weight, std::string_view bias);
+
+// value * weight + bias, in float32.
+ir::Value Apply(ir::Value value, Affine affine);
+
+// 1/sqrt(mean(v^2) + eps) over the last axis of v.
+ir::Value Rstd(ir::Value v, ir::Value eps);
+
+// T(x * rstd(x) * weight + bias).
+ir::Value RmsNorm(ir::Value x, ir::Value eps, Affine affine);
 
 }  // namespace tenon::ops::norm

@@ -20,8 +20,8 @@ Contract rms_norm() {
     const ir::Value x = b.In("x");
     const ir::Value v =
         b.Flag("variance_size") ? Slice(x, "hidden", 0, ir::NamedAxis("variance_size")) : x;
-    b.Out("y", RmsNorm(x, v, v.type().axes.back().name, b.Attr("eps"),
-                       OffsetAffine(b, "weight", "bias")));
+    const ir::Value normal = x * Rstd(v, b.Attr("eps"));
+    b.Out("y", Round(Apply(normal, OffsetAffine(b, "weight", "bias")), ir::Elem::Storage()));
   });
   return c;
 }

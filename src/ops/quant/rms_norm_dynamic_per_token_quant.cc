@@ -1,0 +1,29 @@
+#include "ops/norm/norm.h"
+#include "ops/quant/quant.h"
+#include "ops/registry.h"
+
+namespace tenon::ops::quant {
+
+Contract rms_norm_dynamic_per_token_quant() {
+  Contract c("quant", "rms_norm_dynamic_per_token_quant");
+  c.Doc("n = rms_norm(x); per row: scale = max(max|n|, 1e-10) / largest; q = round(n / scale)");
+  c.In("x", ir::Elem::Storage(), "..., hidden");
+  c.OptionalIn("weight", ir::Elem::Param(), "hidden", 1.0);
+  c.Float("eps", 1e-6).NonNegative();
+  c.KeywordOnly();
+  c.ScalarType("dtype", {"i8", "f8e4m3"}).Static();
+  c.OptionalIn("bias", ir::Elem::Param(), "hidden", -0.0).NoneByDefault();
+  c.Float("weight_offset", 0.0).ZeroWithout({"weight"});
+  c.Out("q", DType::kI8, "..., hidden").DTypeFrom("dtype");
+  c.Out("scale", DType::kF32, "..., 1").As("...");
+  c.Body([](ops::Body& b) {
+    const ir::Value n =
+        norm::RmsNorm(b.In("x"), b.Attr("eps"), norm::OffsetAffine(b, "weight", "bias"));
+    const Quantised q = PerToken(n, b.Type("dtype"));
+    b.Out("q", q.values);
+    b.Out("scale", q.scale);
+  });
+  return c;
+}
+
+}  // namespace tenon::ops::quant
