@@ -1,6 +1,7 @@
 #include "emit/cpp_body.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -23,22 +24,23 @@ using ir::Op;
 
 namespace {
 
-// How each element-wise op is spelled: a function of backend/cpu/math-inl.h on vectors. Ops that
-// need more than their arguments are handled in CppBody::Compute.
+// How each element-wise op is spelled: an operator of Highway's vectors, or a function of Highway
+// or backend/cpu/math-inl.h. Ops that need more than their arguments are handled in
+// CppBody::Compute.
 struct OpWord {
   Op op;
   const char* function;
 };
 constexpr OpWord kOpWords[] = {
-    {Op::kAdd, "Add"},         {Op::kSub, "Sub"},     {Op::kMul, "Mul"},
-    {Op::kDiv, "Div"},         {Op::kFma, "Fma"},     {Op::kNeg, "Neg"},
-    {Op::kAbs, "Abs"},         {Op::kSqrt, "Sqrt"},   {Op::kRsqrt, "Rsqrt"},
-    {Op::kExp, "Exp"},         {Op::kLog, "Log"},     {Op::kSin, "Sin"},
-    {Op::kCos, "Cos"},         {Op::kTanh, "Tanh"},   {Op::kErf, "Erf"},
-    {Op::kSigmoid, "Sigmoid"}, {Op::kFloor, "Floor"}, {Op::kRoundInt, "RoundInt"},
-    {Op::kMin, "Min"},         {Op::kMax, "Max"},     {Op::kLt, "hn::Lt"},
-    {Op::kLe, "hn::Le"},       {Op::kEq, "hn::Eq"},   {Op::kNe, "hn::Ne"},
-    {Op::kAnd, "hn::And"},     {Op::kOr, "hn::Or"},   {Op::kNot, "hn::Not"},
+    {Op::kAdd, "+"},           {Op::kSub, "-"},           {Op::kMul, "*"},
+    {Op::kDiv, "/"},           {Op::kFma, "hn::MulAdd"},  {Op::kNeg, "hn::Neg"},
+    {Op::kAbs, "hn::Abs"},     {Op::kSqrt, "hn::Sqrt"},   {Op::kRsqrt, "Rsqrt"},
+    {Op::kExp, "Exp"},         {Op::kLog, "Log"},         {Op::kSin, "Sin"},
+    {Op::kCos, "Cos"},         {Op::kTanh, "Tanh"},       {Op::kErf, "Erf"},
+    {Op::kSigmoid, "Sigmoid"}, {Op::kFloor, "hn::Floor"}, {Op::kRoundInt, "hn::Round"},
+    {Op::kMin, "Minimum"},     {Op::kMax, "Maximum"},     {Op::kLt, "hn::Lt"},
+    {Op::kLe, "hn::Le"},       {Op::kEq, "hn::Eq"},       {Op::kNe, "hn::Ne"},
+    {Op::kAnd, "hn::And"},     {Op::kOr, "hn::Or"},       {Op::kNot, "hn::Not"},
 };
 
 struct AccumulatorWord {
@@ -259,20 +261,40 @@ class CppBody {
         return Define(value, base, args[1].kind,
                       fmt::format("{} ? {} : {}", args[0].text, args[1].text, args[2].text));
       }
-      return Define(value, base, Kind::kVector, fmt::format("Select({})", list));
+      return Define(value, base, Kind::kVector, fmt::format("hn::IfThenElse({})", list));
     }
-    if ((node.op == Op::kMin || node.op == Op::kMax) && !node.propagate_nan) {
-      const char* word = node.op == Op::kMin ? "MinNum" : "MaxNum";
-      return Define(value, base, Kind::kVector, fmt::format("{}({})", word, list));
+    if (node.op == Op::kMin || node.op == Op::kMax) {
+      TENON_CHECK(node.propagate_nan || node.op == Op::kMax,
+                  "{}: a minimum that ignores NaN cannot be generated", plan_.name);
+      const char* word = nullptr;
+      if (!node.propagate_nan)
+        word = "MaximumNumber";
+      else if (IsBound(node.args[1]))
+        word = node.op == Op::kMin ? "BoundAbove" : "BoundBelow";
+      if (word != nullptr) {
+        return Define(value, base, Kind::kVector, fmt::format("{}({})", word, list));
+      }
     }
     for (const OpWord& word : kOpWords) {
       if (word.op != node.op) continue;
       const bool is_mask = node.type.elem == ir::Elem(DType::kBool);
+      if (std::ispunct(static_cast<unsigned char>(word.function[0]))) {
+        return Define(value, base, Kind::kVector,
+                      fmt::format("{} {} {}", args[0].text, word.function, args[1].text));
+      }
       return Define(value, base, is_mask ? Kind::kMask : Kind::kVector,
                     fmt::format("{}({})", word.function, list));
     }
     throw UsageError(
         fmt::format("{}: {} cannot be generated for the CPU", plan_.name, ir::OpName(node.op)));
+  }
+
+  // A number that is neither NaN nor zero: a constant, or an attribute (contracts refuse NaN and
+  // limits that are not positive), perhaps negated.
+  bool IsBound(ir::NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (node.op == Op::kConst) return node.value != 0.0 && !std::isnan(node.value);
+    return node.op == Op::kAttr || (node.op == Op::kNeg && IsBound(node.args[0]));
   }
 
   // Address of element `at` without its lane, and the lane's coefficient.
@@ -300,8 +322,22 @@ class CppBody {
       address.parity = constant.constant().value_or(0);
       rest = rest - Dim(address.parity);
     }
-    address.text = rest == Dim(0) ? base : base + " + " + Use(rest);
+    address.text = rest == Dim(0) ? base : Pointer(tensor, base, Use(rest));
     return address;
+  }
+
+  // A pointer variable, so that the statements of a loop stay short.
+  std::string Pointer(int tensor, const std::string& base, const std::string& offset) {
+    const PlanTensor& t = plan_.tensors[tensor];
+    if (t.optional) return base + " + " + offset;  // not before it is known to be there
+    std::string& name = pointers_[base + " + " + offset];
+    if (!name.empty()) return name;
+    name = NewName(t.name + "_at");
+    const bool is_float = t.role == RowRole::kParam || t.role == RowRole::kTable;
+    outer_.lines +=
+        fmt::format("{}{}{}* const {} = {} + {};\n", outer_.indent, t.is_output ? "" : "const ",
+                    is_float ? "float" : CppType(t.elem), name, base, offset);
+    return name;
   }
 
   // Stride of an axis as a size expression: a variable of the kernel, or 1 for the last axis.
@@ -379,6 +415,7 @@ class CppBody {
     }
     outer_ = {{}, "", indent};
     kept_.clear();
+    pointers_.clear();
     for (const Loop& loop : nest.loops) {
       inner_ = {{}, "", indent + "  "};
       pairs_.clear();
@@ -522,6 +559,7 @@ class CppBody {
   std::map<std::string, int> names_;
   std::map<std::string, std::pair<std::string, std::string>> pairs_;  // address -> even, odd
   std::map<std::string, std::pair<std::string, Dim>> kept_;           // key -> row, extent
+  std::map<std::string, std::string> pointers_;  // address -> variable of the nest
   std::map<std::string, std::string> result_names_;
   std::set<int> used_tensors_;
   std::set<std::pair<int, int>> used_strides_;

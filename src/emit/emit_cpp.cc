@@ -36,20 +36,25 @@ std::string CStrings(const std::string& name, const std::vector<std::string>& wo
 std::string ArgumentTables(const RowPlan& plan, const std::string& function) {
   std::string text = fmt::format("constexpr RowTensorInfo k{}Tensors[] = {{\n", function);
   for (const PlanTensor& t : plan.tensors) {
-    text += fmt::format("    {{\"{}\", {}, {}}},\n", t.name, kRoleWords[static_cast<int>(t.role)],
-                        t.is_output);
+    const bool per_row = !t.axes.empty() && t.axes[0] == plan.row_axis;
+    text += fmt::format("    {{\"{}\", {}, {}, {}}},\n", t.name,
+                        kRoleWords[static_cast<int>(t.role)], t.is_output, per_row);
   }
   text += "};\n";
   text += CStrings("k" + function + "Sizes", plan.sizes);
-  return text + CStrings("k" + function + "Scalars", plan.scalars);
+  text += CStrings("k" + function + "Scalars", plan.scalars);
+  text += fmt::format("constexpr RowTableInfo k{}Tables[] = {{", function);
+  for (const TableUse& use : plan.tables) text += fmt::format("{{{}, {}}}, ", use.table, use.index);
+  return text + "{-1, -1}};\n";
 }
 
 std::string KernelRow(const CppKernel& kernel, const RowPlan& plan, const std::string& function,
                       const std::string& entries) {
   return fmt::format(
-      "{{\"{0}\", \"{1}\", k{2}Tensors, {3}, k{2}Sizes, {4}, k{2}Scalars, {5},\n     {6}}}",
+      "{{\"{0}\", \"{1}\", k{2}Tensors, {3}, k{2}Sizes, {4}, k{2}Scalars, {5},\n     "
+      "k{2}Tables, {6}, {7}}}",
       kernel.op, kernel.variant, function, plan.tensors.size(), plan.sizes.size(),
-      plan.scalars.size(), entries);
+      plan.scalars.size(), plan.tables.size(), entries);
 }
 
 constexpr const char* kStorageTypes[] = {"float", "F16", "BF16"};

@@ -1,5 +1,7 @@
 #include "emit/segments.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "emit/index.h"
 

@@ -40,6 +40,14 @@ struct RowTensorInfo {
   const char* name;
   RowRole role;
   bool is_output;
+  bool per_row;  // has the row axis
+};
+
+// A table whose rows are picked by an index tensor: positions in RowKernel::tensors. The caller
+// checks that every index lies within the table.
+struct RowTableInfo {
+  int table;
+  int index;
 };
 
 // A kernel of one body. `fns[target][storage]` is null where the target is not compiled; targets
@@ -54,6 +62,8 @@ struct RowKernel {
   int num_sizes;
   const char* const* scalars;
   int num_scalars;
+  const RowTableInfo* tables;
+  int num_tables;
   RowFn fns[kMaxTargets][3];
 };
 

@@ -1,0 +1,224 @@
+#include "ops/row_driver.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "backend/cpu/parallel.h"
+#include "base/dtype.h"
+#include "base/error.h"
+#include "ops/strided.h"
+
+namespace tenon::ops {
+
+using cpu::RowCall;
+using cpu::RowKernel;
+using cpu::RowRole;
+using cpu::RowTensor;
+using cpu::RowTensorInfo;
+
+namespace {
+
+constexpr int kMaxTensors = 16;
+
+// Below this a second thread costs more than it saves: waking one takes about 5 us here, in which
+// one core moves about 100 KiB.
+constexpr int64_t kBytesPerThread = 128 << 10;
+
+int64_t LastLevelCacheBytes() {
+  static const int64_t bytes = [] {
+    const int64_t size = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return size > 0 ? size : int64_t{32} << 20;
+  }();
+  return bytes;
+}
+
+// Leading axes after collapsing: the last one is the kernel's row axis, the others are walked here.
+struct RowSpace {
+  int rank = 0;
+  std::array<int64_t, kMaxRank> sizes{};
+  std::array<std::array<int64_t, kMaxRank>, kMaxTensors> strides{};
+  int64_t rows = 1;
+};
+
+// One call in the making; buffers live until it ends.
+class RowRun {
+ public:
+  RowRun(const RowKernel& kernel, const RowArguments& arguments)
+      : kernel_(kernel), arguments_(arguments) {
+    TENON_ASSERT(kernel.num_tensors <= kMaxTensors &&
+                     arguments.tensors.size() == static_cast<size_t>(kernel.num_tensors),
+                 "{}: {} tensors for a kernel of {}", kernel.op, arguments.tensors.size(),
+                 kernel.num_tensors);
+    for (int i = 0; i < kernel.num_tensors; ++i) views_[i] = arguments.tensors[i];
+  }
+
+  void Run(cpu::RowFn fn) {
+    if (!CollapseLead()) return;
+    CheckIndices();
+    for (int i = 0; i < kernel_.num_tensors; ++i) Prepare(i);
+    CollapseLead();  // copies have strides of their own
+    Launch(fn);
+    for (const auto& [buffer, original] : copies_back_) CopyStrided(buffer, original);
+  }
+
+ private:
+  const RowTensorInfo& Info(int i) const { return kernel_.tensors[i]; }
+  bool IsRow(int i) const { return Info(i).per_row && views_[i].data != nullptr; }
+
+  // False when there is nothing to do.
+  bool CollapseLead() {
+    const int lead = arguments_.lead_rank;
+    space_ = {};
+    const Tensor* shape = nullptr;
+    for (int i = 0; i < kernel_.num_tensors && shape == nullptr; ++i) {
+      if (IsRow(i)) shape = &views_[i];
+    }
+    TENON_ASSERT(shape != nullptr, "{}: no tensor has rows", kernel_.op);
+    for (int axis = 0; axis < lead; ++axis) {
+      const int64_t size = shape->sizes[axis];
+      space_.rows *= size;
+      if (size == 1) continue;
+      const int last = space_.rank - 1;
+      bool merges = space_.rank > 0;
+      for (int i = 0; merges && i < kernel_.num_tensors; ++i) {
+        merges = !IsRow(i) || space_.strides[i][last] == views_[i].strides[axis] * size;
+      }
+      if (!merges) ++space_.rank;
+      const int target = space_.rank - 1;
+      space_.sizes[target] = merges ? space_.sizes[target] * size : size;
+      for (int i = 0; i < kernel_.num_tensors; ++i) {
+        if (IsRow(i)) space_.strides[i][target] = views_[i].strides[axis];
+      }
+    }
+    if (space_.rank == 0) {
+      space_.rank = 1;
+      space_.sizes[0] = 1;
+    }
+    return space_.rows > 0;
+  }
+
+  void CheckIndices() const {
+    for (int k = 0; k < kernel_.num_tables; ++k) {
+      const Tensor& table = views_[kernel_.tables[k].table];
+      const Tensor& index = views_[kernel_.tables[k].index];
+      const int64_t rows = table.sizes[0];
+      ForEachElement(index, [&](int64_t offset) {
+        const int64_t value = index.dtype == DType::kI32 ? index.ptr<int32_t>()[offset]
+                                                         : index.ptr<int64_t>()[offset];
+        TENON_CHECK(value >= 0 && value < rows, "{}: {} must be in [0, {}) like {}'s rows, got {}",
+                    kernel_.op, Info(kernel_.tables[k].index).name, rows,
+                    Info(kernel_.tables[k].table).name, value);
+      });
+    }
+  }
+
+  void* NewBuffer(int64_t bytes) {
+    buffers_.push_back(std::make_unique<std::byte[]>(static_cast<size_t>(bytes)));
+    return buffers_.back().get();
+  }
+
+  void Prepare(int i) {
+    Tensor& view = views_[i];
+    if (view.data == nullptr || Info(i).role == RowRole::kIndex) return;
+    if (Info(i).role == RowRole::kParam) {
+      if (view.dtype == DType::kF32 && IsContiguous(view)) return;
+      const Tensor wide =
+          MakeTensor(NewBuffer(view.numel() * int64_t{sizeof(float)}), DType::kF32, view.shape());
+      WidenStrided(view, wide);
+      view = wide;
+      return;
+    }
+    const int first = Info(i).per_row ? arguments_.lead_rank : 1;
+    if (view.rank <= first || view.stride(-1) == 1 || view.size(-1) == 1) return;
+    const Tensor packed =
+        MakeTensor(NewBuffer(view.numel() * ItemSize(view.dtype)), view.dtype, view.shape());
+    if (Info(i).is_output) {
+      copies_back_.emplace_back(packed, view);
+    } else {
+      CopyStrided(view, packed);
+    }
+    view = packed;
+  }
+
+  RowTensor KernelTensor(int i) const {
+    const Tensor& view = views_[i];
+    RowTensor tensor{view.data, view.dtype, {}};
+    const int skip = Info(i).per_row ? arguments_.lead_rank : 0;
+    if (Info(i).per_row) tensor.strides[0] = space_.strides[i][space_.rank - 1];
+    for (int axis = skip; axis < view.rank; ++axis) {
+      tensor.strides[axis - skip + (Info(i).per_row ? 1 : 0)] = view.strides[axis];
+    }
+    return tensor;
+  }
+
+  void Launch(cpu::RowFn fn) const {
+    std::array<RowTensor, kMaxTensors> tensors;
+    int64_t row_bytes = 0;
+    int64_t output_bytes = 0;
+    for (int i = 0; i < kernel_.num_tensors; ++i) {
+      tensors[i] = KernelTensor(i);
+      if (!IsRow(i)) continue;
+      const int64_t bytes = views_[i].numel() / space_.rows * ItemSize(views_[i].dtype);
+      row_bytes += bytes;
+      if (Info(i).is_output) output_bytes += bytes * space_.rows;
+    }
+    const bool stream = output_bytes > LastLevelCacheBytes();
+    const int64_t grain = std::max<int64_t>(1, kBytesPerThread / std::max<int64_t>(row_bytes, 1));
+    cpu::ParallelFor(space_.rows, grain, [&](int64_t begin, int64_t end) {
+      const RowCall call{tensors.data(), arguments_.sizes.data(), arguments_.scalars.data(),
+                         stream};
+      if (space_.rank == 1) {
+        fn(call, begin, end);
+      } else {
+        RunOuter(fn, call, begin, end);
+      }
+    });
+  }
+
+  // Rows [begin, end) of a space with outer axes: one kernel call per stretch of the last axis.
+  void RunOuter(cpu::RowFn fn, const RowCall& call, int64_t begin, int64_t end) const {
+    const int64_t inner = space_.sizes[space_.rank - 1];
+    while (begin < end) {
+      const int64_t first = begin % inner;
+      const int64_t last = std::min(inner, first + end - begin);
+      std::array<RowTensor, kMaxTensors> tensors;
+      for (int i = 0; i < kernel_.num_tensors; ++i) {
+        tensors[i] = call.tensors[i];
+        if (!IsRow(i)) continue;
+        int64_t outer = begin / inner;
+        int64_t offset = 0;
+        for (int axis = space_.rank - 2; axis >= 0; --axis) {
+          offset += outer % space_.sizes[axis] * space_.strides[i][axis];
+          outer /= space_.sizes[axis];
+        }
+        tensors[i].data = static_cast<char*>(tensors[i].data) + offset * ItemSize(tensors[i].dtype);
+      }
+      fn({tensors.data(), call.sizes, call.scalars, call.stream}, first, last);
+      begin += last - first;
+    }
+  }
+
+  const RowKernel& kernel_;
+  const RowArguments& arguments_;
+  std::array<Tensor, kMaxTensors> views_;
+  RowSpace space_;
+  std::vector<std::unique_ptr<std::byte[]>> buffers_;
+  std::vector<std::pair<Tensor, Tensor>> copies_back_;
+};
+
+}  // namespace
+
+void RunRowKernel(const RowKernel& kernel, cpu::Target target, const RowArguments& arguments) {
+  TENON_ASSERT(arguments.storage <= DType::kBF16, "{}: storage type {}", kernel.op,
+               DTypeName(arguments.storage));
+  const cpu::RowFn fn = kernel.fns[static_cast<int>(target)][static_cast<int>(arguments.storage)];
+  TENON_ASSERT(fn != nullptr, "{}: the kernel is not compiled for {} and {}", kernel.op,
+               cpu::TargetName(target), DTypeName(arguments.storage));
+  RowRun(kernel, arguments).Run(fn);
+}
+
+}  // namespace tenon::ops

@@ -1,0 +1,35 @@
+// Element by element over strided views: what happens off the fast path.
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/tensor.h"
+
+namespace tenon::ops {
+
+bool IsContiguous(const Tensor& view);  // row-major without gaps; axes of size 1 do not matter
+
+// Calls fn(offset in elements) for every element in row-major order.
+template <typename Fn>
+void ForEachElement(const Tensor& view, Fn&& fn) {
+  int64_t index[kMaxRank] = {};
+  const int64_t count = view.numel();
+  int64_t offset = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    fn(offset);
+    for (int axis = view.rank - 1; axis >= 0; --axis) {
+      offset += view.strides[axis];
+      if (++index[axis] < view.sizes[axis]) break;
+      offset -= view.sizes[axis] * view.strides[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+// The bits of `from` to `to`: equal shapes and element types.
+void CopyStrided(const Tensor& from, const Tensor& to);
+
+// As float32 into the contiguous `to`: exact for every float and for integers up to 2^24.
+void WidenStrided(const Tensor& from, const Tensor& to);
+
+}  // namespace tenon::ops
