@@ -165,7 +165,7 @@ class Interpreter {
         results = {Attribute(node)};
         return;
       case Op::kConst:
-        results = {Filled(ResolveDType(node), {}, node.value)};
+        results = {Filled(ResolveDType(node), {}, RoundTo(node.value, ResolveDType(node)))};
         return;
       case Op::kIota: {
         HostArray iota(ResolveDType(node), ShapeOf(node.type, sizes_));

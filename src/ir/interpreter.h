@@ -3,11 +3,11 @@
 // Float values are float64 and are rounded only by round and cast nodes, so the result is that of
 // the operator's body with exact-enough arithmetic; what a kernel returns is compared with it.
 // Functions (exp, erf ...) are those of the C library, in float64. Integers are int64, wrapped to
-// the node's type after every operation. Float attributes are rounded to float32 first, because a
-// kernel receives them so. Reductions go in order of index; over an empty axis sum is 0, mean NaN,
-// amax 0, and max, min and argmax raise. amax that does not propagate NaN skips it: a row of only
-// NaN gives 0. argmax returns the first of equal elements, and NaN counts as largest when it
-// propagates. Of several rows scattered to one index, the last stays.
+// the node's type after every operation. Float attributes and constants are rounded to float32
+// first, because a kernel holds them so. Reductions go in order of index; over an empty axis sum is
+// 0, mean NaN, amax 0, and max, min and argmax raise. amax that does not propagate NaN skips it: a
+// row of only NaN gives 0. argmax returns the first of equal elements, and NaN counts as largest
+// when it propagates. Of several rows scattered to one index, the last stays.
 #pragma once
 
 #include <functional>
