@@ -41,6 +41,7 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", "tenon " TENON_VERSION);
   app.require_subcommand(1);
   int exit_code = kOk;
+  AddOps(app, exit_code);
   AddDoctor(app, exit_code);
   try {
     app.parse(argc, argv);

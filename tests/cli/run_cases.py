@@ -4,7 +4,8 @@ usage: run_cases.py TENON CASES.json
 
 A case: {"run": "doctor --env-table", "exit": 0, "stdout": "text", "stderr": "text"}.
   stdout and stderr are exact; "" is the default of stderr, stdout is compared only where given
-  stdout_file      a file of the repository that standard output must equal
+  stdout_file      a file of the repository that standard output must equal; with
+                   TENON_REGEN_GOLDEN=1 it is written instead
   stdout_has       texts that must occur in standard output
   stderr_has       texts that must occur in standard error, which is then not compared whole
   env              variables to set; all TENON_ variables of the caller are removed
@@ -54,9 +55,11 @@ def run(tenon, case, work):
     if "stdout" in case:
         faults += differs("standard output", done.stdout.rstrip("\n"), fill(case["stdout"]))
     if "stdout_file" in case:
-        faults += differs(
-            "standard output", done.stdout, (SOURCE / case["stdout_file"]).read_text()
-        )
+        expected = SOURCE / case["stdout_file"]
+        if os.environ.get("TENON_REGEN_GOLDEN") == "1":
+            expected.write_text(done.stdout)
+        if done.stdout != expected.read_text():
+            faults.append(f"{case['stdout_file']} is out of date: run tools/regen_golden")
     wanted = [fill(text) for text in case.get("stdout_has", [])]
     faults += [
         f"standard output lacks {t!r}:\n{done.stdout}" for t in wanted if t not in done.stdout
