@@ -58,7 +58,7 @@ class Writer {
     } else if constexpr (std::is_same_v<T, analyze::Dim>) {
       return value.IsConstant() ? Json(value.Value()) : Json(value.Text());
     } else if constexpr (std::is_same_v<T, analyze::Attr>) {
-      return std::visit([this](const auto& held) { return Convert(held); }, value.value);
+      return std::visit([this](const auto& held) { return this->Convert(held); }, value.value);
     } else if constexpr (std::is_same_v<T, std::monostate>) {
       return nullptr;
     } else if constexpr (IsOptional<T>::value) {
