@@ -111,8 +111,11 @@ LoopAxes LoopAxesOf(const Graph& graph, NodeId id) {
   if (inner.axes != from) return loops;  // one level of merging is enough for every body
   LoopAxes merged;
   for (const AxisGroup& group : GroupAxes(from, node.type.axes)) {
+    // Axes of size 1 come and go without anything being merged.
+    const auto wide = std::count_if(group.from.begin(), group.from.end(),
+                                    [&](int axis) { return !(from[axis].size == Dim(1)); });
     const bool merges =
-        group.to.size() == 1 && group.from.size() > 1 && !(from[group.from.back()].size == Dim(2));
+        group.to.size() == 1 && wide > 1 && !(from[group.from.back()].size == Dim(2));
     if (!merges) {
       for (int axis : group.to) {
         merged.axes.push_back(node.type.axes[axis]);
