@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "emit/index.h"
+#include "emit/keeps.h"
 #include "emit/segments.h"
 
 namespace tenon::emit {
@@ -35,43 +36,6 @@ bool ValueAt::DependsOnLane() const {
 }
 
 namespace {
-
-// Keeping a value costs a store and a load of its float in L1; recomputing costs its arithmetic.
-// Units: one vector instruction. Measured on Zen 4, bf16 rows of 4096: below 6 recomputing wins.
-constexpr int kKeepCost = 6;
-
-int Cost(const Graph& graph, const Node& node) {
-  switch (node.op) {
-    case Op::kInput:
-      return node.type.elem.concrete() && node.type.elem.dtype == DType::kF32 ? 1 : 2;
-    case Op::kDiv:
-    case Op::kSqrt:
-      return 8;
-    case Op::kRsqrt:
-    case Op::kExp:
-    case Op::kLog:
-      return 12;
-    case Op::kSigmoid:
-    case Op::kTanh:
-    case Op::kErf:
-    case Op::kSin:
-    case Op::kCos:
-      return 20;
-    case Op::kRound:
-    case Op::kCast:
-      return 4;
-    case Op::kMin:
-    case Op::kMax:
-      return 2;
-    case Op::kAttr:
-    case Op::kConst:
-    case Op::kPresent:
-      return 0;
-    default:
-      (void)graph;
-      return IsMovement(node.op) || node.op == Op::kGatherRow ? 0 : 1;
-  }
-}
 
 class Planner {
  public:
@@ -173,11 +137,6 @@ class Planner {
   const Dim& ReducedExtent(const Node& node) const {
     const ir::Type& type = graph_.node(node.args[0]).type;
     return type.axes[type.FindAxis(node.axis)].size;
-  }
-
-  static Extents WithLane(Extents extents, const Dim& lanes) {
-    extents[kLaneVar] = lanes;
-    return extents;
   }
 
   ValueAt ReductionArgument(const ValueAt& result) const {
@@ -293,110 +252,8 @@ class Planner {
     }
     std::stable_sort(nest.loops.begin(), nest.loops.end(),
                      [](const Loop& a, const Loop& b) { return a.level < b.level; });
-    ChooseKeeps(nest, draft.extents);
+    ChooseKeeps(graph_, plan_.tensors, draft.extents, nest);
     plan_.nests.push_back(std::move(nest));
-  }
-
-  // Values of a loop that depend on the lane, in order of first need, arguments first.
-  void LaneValues(const ValueAt& value, const Extents& extents, std::vector<ValueAt>& order,
-                  std::set<std::string>& seen) const {
-    if (!value.DependsOnLane() || !seen.insert(value.key()).second) return;
-    for (const ValueAt& arg : ArgsOf(graph_, value, extents)) {
-      LaneValues(arg, extents, order, seen);
-    }
-    order.push_back(value);
-  }
-
-  std::vector<ValueAt> LaneValues(const Loop& loop, const Extents& outer) const {
-    const Extents extents = WithLane(outer, loop.extent);
-    std::vector<ValueAt> order;
-    std::set<std::string> seen;
-    for (const Reduction& r : loop.reductions) LaneValues(r.argument, extents, order, seen);
-    for (const Store& s : loop.stores) {
-      if (s.is_copy) continue;
-      for (const ValueAt& value : s.values) LaneValues(value, extents, order, seen);
-    }
-    return order;
-  }
-
-  // Arithmetic that a value takes from its loads on.
-  int TotalCost(const ValueAt& value, const Extents& extents, std::set<std::string>& seen) const {
-    if (!value.DependsOnLane() || !seen.insert(value.key()).second) return 0;
-    int cost = Cost(graph_, graph_.node(value.node));
-    for (const ValueAt& arg : ArgsOf(graph_, value, extents)) {
-      cost += TotalCost(arg, extents, seen);
-    }
-    return cost;
-  }
-
-  // A later loop's value that an earlier loop of the same extent computes, too, is kept in a
-  // scratch row if that is cheaper, or if an output that may share an input's memory has been
-  // stored in between.
-  void ChooseKeeps(Nest& nest, const Extents& extents) const {
-    for (size_t later = 1; later < nest.loops.size(); ++later) {
-      if (nest.loops[later].extent == Dim(0)) continue;
-      const Extents inner = WithLane(extents, nest.loops[later].extent);
-      std::set<std::string> seen;
-      for (const Reduction& r : nest.loops[later].reductions) {
-        KeepFrontier(r.argument, inner, nest.loops, later, seen);
-      }
-      for (const Store& s : nest.loops[later].stores) {
-        if (s.is_copy) continue;
-        for (const ValueAt& value : s.values) KeepFrontier(value, inner, nest.loops, later, seen);
-      }
-    }
-  }
-
-  void KeepFrontier(const ValueAt& value, const Extents& extents, std::vector<Loop>& loops,
-                    size_t later, std::set<std::string>& seen) const {
-    if (!value.DependsOnLane() || !seen.insert(value.key()).second) return;
-    const Op op = graph_.node(value.node).op;
-    for (size_t i = 0; i < later && !IsMovement(op); ++i) {
-      if (!(loops[i].extent == loops[later].extent) || !Computes(loops[i], value, extents))
-        continue;
-      std::set<std::string> counted;
-      if (TotalCost(value, extents, counted) >= kKeepCost ||
-          ReadsOverwritten(value, extents, loops, i)) {
-        AddKeep(loops, i, later, value);
-        return;
-      }
-    }
-    for (const ValueAt& arg : ArgsOf(graph_, value, extents)) {
-      KeepFrontier(arg, extents, loops, later, seen);
-    }
-  }
-
-  bool Computes(const Loop& loop, const ValueAt& value, const Extents& extents) const {
-    for (const ValueAt& computed : LaneValues(loop, extents)) {
-      if (computed.key() == value.key()) return true;
-    }
-    return false;
-  }
-
-  static void AddKeep(std::vector<Loop>& loops, size_t from, size_t later, const ValueAt& value) {
-    // The earliest loop that keeps it serves all later ones.
-    for (size_t i = 0; i < later; ++i) {
-      for (const ValueAt& kept : loops[i].keeps) {
-        if (kept.key() == value.key()) return;
-      }
-    }
-    loops[from].keeps.push_back(value);
-  }
-
-  // True when the value loads an input whose memory an output stored in loop `i` may share.
-  bool ReadsOverwritten(const ValueAt& value, const Extents& extents,
-                        const std::vector<Loop>& loops, size_t i) const {
-    const Node& node = graph_.node(value.node);
-    if (node.op == Op::kInput) {
-      for (const Store& store : loops[i].stores) {
-        if (plan_.tensors[store.tensor].in_place_of == node.name) return true;
-      }
-      return false;
-    }
-    for (const ValueAt& arg : ArgsOf(graph_, value, extents)) {
-      if (arg.DependsOnLane() && ReadsOverwritten(arg, extents, loops, i)) return true;
-    }
-    return false;
   }
 
   void AddSizes() {
@@ -425,49 +282,5 @@ class Planner {
 }  // namespace
 
 RowPlan MakeRowPlan(const Graph& graph) { return Planner(graph).Make(); }
-
-namespace {
-
-std::string AtText(const Graph& graph, const ValueAt& value) {
-  std::string text = fmt::format("%{}:{}[", value.node, ir::OpName(graph.node(value.node).op));
-  for (size_t i = 0; i < value.at.size(); ++i) text += (i ? ", " : "") + value.at[i].text();
-  return text + "]";
-}
-
-constexpr const char* kRoleNames[] = {"row", "param", "table", "index"};
-
-}  // namespace
-
-std::string PlanText(const Graph& graph, const RowPlan& plan) {
-  std::string text = fmt::format("plan {} rows={}\n", plan.name, plan.row_axis.name);
-  for (const PlanTensor& t : plan.tensors) {
-    text +=
-        fmt::format("  {} {} {} : {}\n", t.is_output ? "out" : "in",
-                    kRoleNames[static_cast<int>(t.role)], t.name, ir::TypeText({t.elem, t.axes}));
-  }
-  for (const Nest& nest : plan.nests) {
-    text += "  nest";
-    for (const Axis& axis : nest.rows) text += fmt::format(" {}={}", axis.name, axis.size.text());
-    text += "\n";
-    for (const Loop& loop : nest.loops) {
-      text += fmt::format("    loop level={} lanes={}\n", loop.level, loop.extent.text());
-      for (const Reduction& r : loop.reductions) {
-        const Node& node = graph.node(r.result.node);
-        text += fmt::format("      reduce {} {} <- {}\n", ir::ReduceName(node.reduce),
-                            AtText(graph, r.result), AtText(graph, r.argument));
-      }
-      for (const ValueAt& keep : loop.keeps) {
-        text += fmt::format("      keep {}\n", AtText(graph, keep));
-      }
-      for (const Store& store : loop.stores) {
-        text += fmt::format("      {} {}", store.is_copy ? "copy" : "store",
-                            plan.tensors[store.tensor].name);
-        for (const ValueAt& value : store.values) text += " " + AtText(graph, value);
-        text += "\n";
-      }
-    }
-  }
-  return text;
-}
 
 }  // namespace tenon::emit

@@ -1,0 +1,344 @@
+#include "emit/cpp_values.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "base/error.h"
+#include "emit/segments.h"
+
+namespace tenon::emit {
+
+using cpu::RowRole;
+using ir::Dim;
+using ir::Graph;
+using ir::Node;
+using ir::Op;
+
+namespace {
+
+// How each element-wise op is spelled: an operator of Highway's vectors, or a function of Highway
+// or backend/cpu/math-inl.h. Ops that need more than their arguments are handled in
+// CppBody::Compute.
+struct OpWord {
+  Op op;
+  const char* function;
+};
+constexpr OpWord kOpWords[] = {
+    {Op::kAdd, "+"},           {Op::kSub, "-"},           {Op::kMul, "*"},
+    {Op::kDiv, "/"},           {Op::kFma, "hn::MulAdd"},  {Op::kNeg, "hn::Neg"},
+    {Op::kAbs, "hn::Abs"},     {Op::kSqrt, "hn::Sqrt"},   {Op::kRsqrt, "Rsqrt"},
+    {Op::kExp, "Exp"},         {Op::kLog, "Log"},         {Op::kSin, "Sin"},
+    {Op::kCos, "Cos"},         {Op::kTanh, "Tanh"},       {Op::kErf, "Erf"},
+    {Op::kSigmoid, "Sigmoid"}, {Op::kFloor, "hn::Floor"}, {Op::kRoundInt, "hn::Round"},
+    {Op::kMin, "Minimum"},     {Op::kMax, "Maximum"},     {Op::kLt, "hn::Lt"},
+    {Op::kLe, "hn::Le"},       {Op::kEq, "hn::Eq"},       {Op::kNe, "hn::Ne"},
+    {Op::kAnd, "hn::And"},     {Op::kOr, "hn::Or"},       {Op::kNot, "hn::Not"},
+};
+
+std::string FloatLiteral(double value) {
+  const float f = static_cast<float>(value);
+  if (std::isinf(f)) {
+    return fmt::format("{}std::numeric_limits<float>::infinity()", f < 0 ? "-" : "");
+  }
+  if (std::isnan(f)) return "std::numeric_limits<float>::quiet_NaN()";
+  std::string text = fmt::format("{}", f);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text + "f";
+}
+
+// A size expression in C++.
+std::string CppDim(const Dim& dim) {
+  std::string text = dim.text();
+  for (size_t at = 0; (at = text.find("//", at)) != std::string::npos;) text.replace(at, 2, "/");
+  for (size_t at = 0; (at = text.find("ceil(", at)) != std::string::npos; at += 8) {
+    text.replace(at, 5, "CeilDiv(");
+  }
+  return text;
+}
+
+constexpr int kFirstTableSlot = 4;  // scratch rows 0 to 3 hold kept values
+
+}  // namespace
+
+CppValues::CppValues(const Graph& graph, const RowPlan& plan) : graph_(graph), plan_(plan) {
+  for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    if (!plan.tensors[i].is_output) tensor_index_[plan.tensors[i].name] = static_cast<int>(i);
+  }
+  extents_[kRowVar] = plan.row_axis.size;
+}
+
+std::string CppValues::CppType(const ir::Elem& elem) {
+  if (elem.kind == ir::Elem::Kind::kStorage) return "T";
+  TENON_CHECK(elem.concrete(), "element type {} cannot be generated here", ir::ElemText(elem));
+  return VisitDtype(elem.dtype, [](auto tag) -> std::string {
+    using E = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<E, float>) return "float";
+    if constexpr (std::is_same_v<E, F16>) return "F16";
+    if constexpr (std::is_same_v<E, BF16>) return "BF16";
+    if constexpr (std::is_same_v<E, F8E4M3>) return "F8E4M3";
+    if constexpr (std::is_same_v<E, int8_t>) return "int8_t";
+    throw UsageError("integers wider than 8 bits cannot be generated as rows");
+  });
+}
+
+std::string CppValues::Prologue() const {
+  std::string text;
+  for (size_t i = 0; i < plan_.tensors.size(); ++i) {
+    const PlanTensor& t = plan_.tensors[i];
+    if (t.role == RowRole::kTable || t.role == RowRole::kIndex) continue;
+    if (!used_tensors_.contains(static_cast<int>(i))) continue;
+    const std::string type =
+        (t.is_output ? "" : "const ") + (t.role == RowRole::kParam ? "float" : CppType(t.elem));
+    text += fmt::format("  {}* const {} = static_cast<{}*>(call.tensors[{}].data);\n", type, t.name,
+                        type, i);
+    if (t.optional) text += fmt::format("  const bool has_{0} = {0} != nullptr;\n", t.name);
+  }
+  for (const auto& [tensor, axis] : used_strides_) {
+    text += fmt::format("  const int64_t {} = call.tensors[{}].strides[{}];\n",
+                        StrideName(tensor, axis), tensor, axis);
+  }
+  for (size_t i = 0; i < plan_.sizes.size(); ++i) {
+    if (!used_sizes_.contains(plan_.sizes[i])) continue;
+    text += fmt::format("  const int64_t {} = call.sizes[{}];\n", plan_.sizes[i], i);
+  }
+  for (size_t i = 0; i < plan_.scalars.size(); ++i) {
+    if (!used_scalars_.contains(plan_.scalars[i])) continue;
+    const bool is_bool = bool_scalars_.contains(plan_.scalars[i]);
+    text += is_bool
+                ? fmt::format("  const bool {} = call.scalars[{}] != 0.0f;\n", plan_.scalars[i], i)
+                : fmt::format("  const VF {} = Splat(call.scalars[{}]);\n", plan_.scalars[i], i);
+  }
+  return text;
+}
+
+std::string CppValues::Fetches() const {
+  std::string text;
+  int slot = 0;
+  for (const int tensor : used_tables_) {
+    const PlanTensor& table = plan_.tensors[tensor];
+    std::string row = "row";
+    for (const TableUse& use : plan_.tables) {
+      if (use.table == tensor) row = fmt::format("LoadIndex(call.tensors[{}], row)", use.index);
+    }
+    Dim width(1);
+    for (size_t k = 1; k < table.axes.size(); ++k) width = width * table.axes[k].size;
+    // Sizes must be declared before: they were marked used with the first load of the table.
+    text += fmt::format("    const float* const {}_row = FetchRow({}, call.tensors[{}], {}, {});\n",
+                        table.name, kFirstTableSlot + slot++, tensor, row, CppDim(width));
+  }
+  return text;
+}
+
+std::string CppValues::Use(const Dim& dim) {
+  for (const std::string& name : dim.symbols()) used_sizes_.insert(name);
+  return CppDim(dim);
+}
+
+std::string CppValues::NewName(const std::string& base) {
+  const int count = ++names_[base];
+  return count == 1 ? base : fmt::format("{}_{}", base, count);
+}
+
+CppValues::Term CppValues::Define(const ValueAt& value, const std::string& base, Kind kind,
+                                  const std::string& expr) {
+  Scope& scope = ScopeFor(value);
+  const std::string name = NewName(base);
+  const char* type = kind == Kind::kVector ? "VF" : kind == Kind::kMask ? "MF" : "bool";
+  scope.lines += fmt::format("{}const {} {} = {};\n", scope.indent, type, name, expr);
+  return scope.terms[value.key()] = {name, kind};
+}
+
+CppValues::Term CppValues::Get(const ValueAt& value) {
+  for (Scope* scope : {&inner_, &outer_}) {
+    const auto it = scope->terms.find(value.key());
+    if (it != scope->terms.end()) return it->second;
+  }
+  const Node& node = graph_.node(value.node);
+  switch (node.op) {
+    case Op::kInput:
+      return LoadInput(value, node);
+    case Op::kConst:
+      TENON_CHECK(node.type.elem.is_float(), "{}: integer constants cannot be generated",
+                  plan_.name);
+      return {fmt::format("Splat({})", FloatLiteral(node.value))};
+    case Op::kAttr:
+      used_scalars_.insert(node.name);
+      if (node.type.elem == ir::Elem(DType::kBool)) {
+        bool_scalars_.insert(node.name);
+        return {node.name, Kind::kBool};
+      }
+      return {node.name};
+    case Op::kPresent:
+      used_tensors_.insert(tensor_index_.at(node.name));
+      return {"has_" + node.name, Kind::kBool};
+    case Op::kGatherRow:
+      return LoadTable(value, node);
+    case Op::kReduce:
+      throw InternalError(
+          __FILE__, __LINE__,
+          fmt::format("{}: reduction %{} is used before its loop", plan_.name, value.node));
+    default:
+      return IsMovement(node.op) ? Get(ArgsOf(graph_, value, extents_)[0]) : Compute(value, node);
+  }
+}
+
+CppValues::Term CppValues::Compute(const ValueAt& value, const Node& node) {
+  std::vector<Term> args;
+  std::string list;
+  for (const ValueAt& arg : ArgsOf(graph_, value, extents_)) {
+    args.push_back(Get(arg));
+    list += (list.empty() ? "" : ", ") + args.back().text;
+  }
+  const std::string base = fmt::format("v{}", value.node);
+  if (node.op == Op::kRound || node.op == Op::kCast) {
+    TENON_CHECK(node.cast == ir::CastRule{}, "{}: this cast rule cannot be generated", plan_.name);
+    if (node.type.elem == ir::Elem(DType::kF32)) return args[0];
+    return Define(value, base, Kind::kVector,
+                  fmt::format("RoundTo<{}>({})", CppType(node.type.elem), list));
+  }
+  if (node.op == Op::kSelect) {
+    if (args[0].kind == Kind::kBool) {
+      return Define(value, base, args[1].kind,
+                    fmt::format("{} ? {} : {}", args[0].text, args[1].text, args[2].text));
+    }
+    return Define(value, base, Kind::kVector, fmt::format("hn::IfThenElse({})", list));
+  }
+  if (const char* word = MinMaxWord(node)) {
+    return Define(value, base, Kind::kVector, fmt::format("{}({})", word, list));
+  }
+  for (const OpWord& word : kOpWords) {
+    if (word.op != node.op) continue;
+    const bool is_mask = node.type.elem == ir::Elem(DType::kBool);
+    if (std::ispunct(static_cast<unsigned char>(word.function[0]))) {
+      return Define(value, base, Kind::kVector,
+                    fmt::format("{} {} {}", args[0].text, word.function, args[1].text));
+    }
+    return Define(value, base, is_mask ? Kind::kMask : Kind::kVector,
+                  fmt::format("{}({})", word.function, list));
+  }
+  throw UsageError(
+      fmt::format("{}: {} cannot be generated for the CPU", plan_.name, ir::OpName(node.op)));
+}
+
+// The cheaper forms of minimum and maximum, where they have the same bits; else null.
+const char* CppValues::MinMaxWord(const Node& node) const {
+  if (node.op != Op::kMin && node.op != Op::kMax) return nullptr;
+  TENON_CHECK(node.propagate_nan || node.op == Op::kMax,
+              "{}: a minimum that ignores NaN cannot be generated", plan_.name);
+  if (!node.propagate_nan) return "MaximumNumber";
+  if (!IsBound(node.args[1])) return nullptr;
+  return node.op == Op::kMin ? "BoundAbove" : "BoundBelow";
+}
+
+// A number that is neither NaN nor zero: a constant, or an attribute (contracts refuse NaN and
+// limits that are not positive), perhaps negated.
+bool CppValues::IsBound(ir::NodeId id) const {
+  const Node& node = graph_.node(id);
+  if (node.op == Op::kConst) return node.value != 0.0 && !std::isnan(node.value);
+  return node.op == Op::kAttr || (node.op == Op::kNeg && IsBound(node.args[0]));
+}
+
+CppValues::Address CppValues::AddressOf(int tensor, const std::string& base,
+                                        const std::vector<Dim>& at, size_t first_axis) {
+  const PlanTensor& t = plan_.tensors[tensor];
+  Dim offset(0);
+  for (size_t k = first_axis; k < at.size(); ++k) {
+    offset = offset + at[k] * StrideOf(tensor, static_cast<int>(k));
+  }
+  const auto linear = offset.LinearIn(kLaneVar);
+  TENON_CHECK(linear && linear->first >= 0 && linear->first <= 2,
+              "{}: elements of {} are not neighbours in the loop over lanes", plan_.name, t.name);
+  Address address;
+  address.lane = linear->first;
+  Dim rest = linear->second;
+  if (address.lane == 2) {
+    const Dim constant = rest.SplitBy(2).second;
+    address.parity = constant.constant().value_or(0);
+    rest = rest - Dim(address.parity);
+  }
+  address.text = rest == Dim(0) ? base : Pointer(tensor, base, Use(rest));
+  return address;
+}
+
+// A pointer variable, so that the statements of a loop stay short.
+std::string CppValues::Pointer(int tensor, const std::string& base, const std::string& offset) {
+  const PlanTensor& t = plan_.tensors[tensor];
+  if (t.optional) return base + " + " + offset;  // not before it is known to be there
+  std::string& name = pointers_[base + " + " + offset];
+  if (!name.empty()) return name;
+  name = NewName(t.name + "_at");
+  const bool is_float = t.role == RowRole::kParam || t.role == RowRole::kTable;
+  outer_.lines +=
+      fmt::format("{}{}{}* const {} = {} + {};\n", outer_.indent, t.is_output ? "" : "const ",
+                  is_float ? "float" : CppType(t.elem), name, base, offset);
+  return name;
+}
+
+// Stride of an axis as a size expression: a variable of the kernel, or 1 for the last axis.
+Dim CppValues::StrideOf(int tensor, int axis) {
+  const PlanTensor& t = plan_.tensors[tensor];
+  if (t.role == RowRole::kParam || (t.role == RowRole::kTable && axis > 0)) {
+    Dim stride(1);
+    for (size_t k = axis + 1; k < t.axes.size(); ++k) stride = stride * t.axes[k].size;
+    return stride;
+  }
+  if (axis > 0 && axis == static_cast<int>(t.axes.size()) - 1) return Dim(1);
+  used_strides_.insert({tensor, axis});
+  return Dim(StrideName(tensor, axis));
+}
+
+std::string CppValues::StrideName(int tensor, int axis) const {
+  const PlanTensor& t = plan_.tensors[tensor];
+  return fmt::format("{}{}_stride_{}", t.name, t.is_output ? "_out" : "", t.axes[axis].name);
+}
+
+std::string CppValues::LoadText(const Address& address, const std::string& name) {
+  if (address.lane == 0) return fmt::format("LoadOne({})", address.text);
+  if (address.lane == 1) return fmt::format("Load(c, {})", address.text);
+  auto& pair = pairs_[address.text];
+  if (pair.first.empty()) {
+    pair = {NewName(name + "_even"), NewName(name + "_odd")};
+    inner_.lines += fmt::format("{0}VF {1};\n{0}VF {2};\n{0}LoadPairs(c, {3}, {1}, {2});\n",
+                                inner_.indent, pair.first, pair.second, address.text);
+  }
+  return address.parity == 0 ? pair.first : pair.second;
+}
+
+CppValues::Term CppValues::LoadInput(const ValueAt& value, const Node& node) {
+  const int tensor = tensor_index_.at(node.name);
+  const PlanTensor& t = plan_.tensors[tensor];
+  TENON_CHECK(t.role != RowRole::kIndex, "{}: index {} cannot be a value", plan_.name, t.name);
+  if (t.role == RowRole::kTable) return LoadFetched(value, tensor, value.at);
+  used_tensors_.insert(tensor);
+  const Address address = AddressOf(tensor, t.name, value.at, 0);
+  std::string load = LoadText(address, t.name);
+  if (address.lane == 2 && !t.optional) return ScopeFor(value).terms[value.key()] = {load};
+  if (t.optional) {
+    load = fmt::format("has_{} ? {} : Splat({})", t.name, load, FloatLiteral(t.absent));
+  }
+  return Define(value, t.name + "_v", Kind::kVector, load);
+}
+
+CppValues::Term CppValues::LoadTable(const ValueAt& value, const Node& gather) {
+  const Node& table = graph_.node(gather.args[0]);
+  const size_t index_axes = graph_.node(gather.args[1]).type.axes.size();
+  std::vector<Dim> at = {Dim(0)};  // the fetched row stands for the index
+  at.insert(at.end(), value.at.begin() + static_cast<int64_t>(index_axes), value.at.end());
+  return LoadFetched(value, tensor_index_.at(table.name), at);
+}
+
+CppValues::Term CppValues::LoadFetched(const ValueAt& value, int tensor,
+                                       const std::vector<Dim>& at) {
+  const PlanTensor& t = plan_.tensors[tensor];
+  if (!std::count(used_tables_.begin(), used_tables_.end(), tensor)) {
+    used_tables_.push_back(tensor);
+    for (size_t k = 1; k < t.axes.size(); ++k) Use(t.axes[k].size);
+  }
+  const Address address = AddressOf(tensor, t.name + "_row", at, 1);
+  const std::string load = LoadText(address, t.name);
+  if (address.lane == 2) return ScopeFor(value).terms[value.key()] = {load};
+  return Define(value, t.name + "_v", Kind::kVector, load);
+}
+
+}  // namespace tenon::emit
