@@ -1,0 +1,289 @@
+#include "ops/solve.h"
+
+#include <algorithm>
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/text.h"
+
+namespace tenon::ops {
+namespace {
+
+// Where a size was found.
+struct Origin {
+  const Param* param;
+  int axis;
+  int rank;
+};
+
+// The symbol, when the size is nothing else.
+const std::string* PlainSymbol(const ir::Dim& size) {
+  const std::vector<std::string> symbols = size.symbols();
+  return symbols.size() == 1 && symbols[0] == size.text() ? &size.text() : nullptr;
+}
+
+std::string Possessive(const std::string& name) {
+  return name + (name.ends_with('s') ? "'" : "'s");
+}
+
+class ShapeSolver {
+ public:
+  ShapeSolver(Resolved& call, std::string_view name) : call_(call), name_(name) {}
+
+  void Run() {
+    for (const auto& [size, value] : call_.sizes) given_.insert_or_assign(size, value);
+    FindLead();
+    // A shape with two unknown sizes waits until another argument gives one of them.
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (const BoundInput& input : call_.inputs) {
+        if (input.present) progress = SolveInput(input) || progress;
+      }
+    }
+    for (BoundInput& input : call_.inputs) {
+      if (input.present) CheckInput(input);
+    }
+    for (BoundInput& input : call_.inputs) {
+      if (!input.present) continue;
+      input.view = BodyView(input.view, LeadRank(*input.param),
+                            input.param->shapes[static_cast<size_t>(input.shape)],
+                            input.param->axes, call_.sizes);
+    }
+  }
+
+ private:
+  int LeadRank(const Param& param) const {
+    return param.shapes[0].lead ? static_cast<int>(call_.lead.size()) : 0;
+  }
+
+  // "..." is given by the tensor that has nothing else, or by the first that has it.
+  void FindLead() {
+    const BoundInput* giver = nullptr;
+    for (const BoundInput& input : call_.inputs) {
+      if (!input.present || !input.param->shapes[0].lead) continue;
+      const bool bare = input.param->shapes[0].axes.empty();
+      if (giver == nullptr || (bare && !giver->param->shapes[0].axes.empty())) giver = &input;
+    }
+    if (giver == nullptr) return;
+    const int rank = giver->view.rank - giver->param->shapes[0].rank();
+    if (rank < 0) {
+      throw UsageError(fmt::format("{}: {} must be {}, got {}", name_, giver->param->name,
+                                   AlternativesText(*giver->param),
+                                   ShapeText(giver->tensor.shape())));
+    }
+    lead_from_ = giver->param;
+    call_.lead.assign(giver->view.sizes.begin(), giver->view.sizes.begin() + rank);
+    int64_t tokens = 1;
+    for (int64_t size : call_.lead) tokens *= size;
+    call_.sizes["tokens"] = tokens;
+  }
+
+  bool RankFits(const BoundInput& input, const Shape& shape) const {
+    return input.view.rank == LeadRank(*input.param) + shape.rank();
+  }
+
+  bool LeadFits(const BoundInput& input) const {
+    return !input.param->shapes[0].lead ||
+           std::equal(call_.lead.begin(), call_.lead.end(), input.view.sizes.begin());
+  }
+
+  // No entry contradicts what is known; with `complete`, all of them are known.
+  bool Fits(const BoundInput& input, const Shape& shape, bool complete) const {
+    if (!RankFits(input, shape)) return false;
+    const int lead = LeadRank(*input.param);
+    for (int i = 0; i < shape.rank(); ++i) {
+      const ir::Dim& size = shape.axes[static_cast<size_t>(i)].size;
+      const bool known = size.HasValue(call_.sizes);
+      if (known ? size.Eval(call_.sizes) != input.view.sizes[lead + i] : complete) return false;
+    }
+    return true;
+  }
+
+  bool SolveInput(const BoundInput& input) {
+    bool progress = false;
+    for (const Shape& shape : input.param->shapes) {
+      if (!Fits(input, shape, /*complete=*/false)) continue;
+      const int lead = LeadRank(*input.param);
+      for (int i = 0; i < shape.rank(); ++i) {
+        const ir::Dim& size = shape.axes[static_cast<size_t>(i)].size;
+        if (size.HasValue(call_.sizes)) continue;
+        const auto solution = size.Solve(input.view.sizes[lead + i], call_.sizes);
+        if (!solution) continue;
+        call_.sizes.insert(*solution);
+        origins_[solution->first] = {input.param, lead + i, input.view.rank};
+        progress = true;
+      }
+      return progress;
+    }
+    return false;
+  }
+
+  void CheckInput(BoundInput& input) {
+    const auto& shapes = input.param->shapes;
+    const auto fit = std::find_if(shapes.begin(), shapes.end(), [&](const Shape& shape) {
+      return LeadFits(input) && Fits(input, shape, /*complete=*/true);
+    });
+    if (fit == shapes.end()) Refuse(input);
+    input.shape = static_cast<int>(fit - shapes.begin());
+    for (int axis = LeadRank(*input.param); axis < input.view.rank; ++axis) {
+      TENON_CHECK(input.view.sizes[axis] > 0, "{}: {} must not be empty along its {}, got {}",
+                  name_, input.param->name, AxisText(axis, input.view.rank),
+                  ShapeText(input.tensor.shape()));
+    }
+    const size_t body_rank = input.param->axes.size() + call_.lead.size();
+    TENON_CHECK(body_rank <= kMaxRank, "{}: {} has too many axes: {}", name_, input.param->name,
+                ShapeText(input.tensor.shape()));
+  }
+
+  [[noreturn]] void Refuse(const BoundInput& input) const {
+    const auto& shapes = input.param->shapes;
+    const auto fit = std::find_if(shapes.begin(), shapes.end(),
+                                  [&](const Shape& shape) { return RankFits(input, shape); });
+    const bool one = shapes.size() == 1 || fit != shapes.end();
+    const Shape& nearest = fit != shapes.end() ? *fit : shapes[0];
+    throw UsageError(
+        fmt::format("{}: {} must be {}{}, got {}", name_, input.param->name,
+                    one ? ExpectedText(*input.param, nearest) : AlternativesText(*input.param),
+                    one ? LikeText(input, nearest) : "", ShapeText(input.tensor.shape())));
+  }
+
+  bool KnownElsewhere(const Param& param, const ir::Dim& size) const {
+    if (!size.HasValue(call_.sizes)) return false;
+    const std::vector<std::string> symbols = size.symbols();
+    return std::none_of(symbols.begin(), symbols.end(), [&](const std::string& symbol) {
+      const auto origin = origins_.find(symbol);
+      return origin != origins_.end() && origin->second.param == &param;
+    });
+  }
+
+  // What is known in numbers, the rest as the contract writes it.
+  std::string ExpectedText(const Param& param, const Shape& shape) const {
+    std::vector<std::string> parts;
+    if (shape.lead && (lead_from_ == nullptr || lead_from_ == &param)) parts.push_back("...");
+    if (shape.lead && lead_from_ != nullptr && lead_from_ != &param) {
+      for (int64_t size : call_.lead) parts.push_back(std::to_string(size));
+    }
+    for (const ir::Axis& axis : shape.axes) {
+      parts.push_back(KnownElsewhere(param, axis.size) ? std::to_string(axis.size.Eval(call_.sizes))
+                                                       : axis.size.text());
+    }
+    return "[" + Join(parts, ", ") + "]";
+  }
+
+  std::string AlternativesText(const Param& param) const {
+    std::vector<std::string> texts;
+    for (const Shape& shape : param.shapes) texts.push_back(ExpectedText(param, shape));
+    return Join(texts, " or ");
+  }
+
+  // Where the expectation comes from: " like x's last axis", " with head_size = 64".
+  std::string LikeText(const BoundInput& input, const Shape& shape) const {
+    if (shape.lead && lead_from_ != input.param && lead_from_ != nullptr && !LeadFits(input)) {
+      const bool whole = shape.text() == lead_from_->shapes[0].text();
+      return " like " + (whole ? lead_from_->name : Possessive(lead_from_->name) + " leading axes");
+    }
+    std::string with;
+    for (const ir::Axis& axis : shape.axes) {
+      for (const std::string& symbol : axis.size.symbols()) {
+        const auto given = given_.find(symbol);
+        const auto origin = origins_.find(symbol);
+        if (given != given_.end()) {
+          with += fmt::format("{}{} = {}", with.empty() ? " with " : ", ", symbol, given->second);
+        } else if (origin != origins_.end() && origin->second.param != input.param) {
+          return LikeOrigin(shape, axis, origin->second);
+        }
+      }
+    }
+    return with;
+  }
+
+  std::string LikeOrigin(const Shape& shape, const ir::Axis& axis, const Origin& origin) const {
+    const std::string& other = origin.param->name;
+    const bool whole = std::any_of(origin.param->shapes.begin(), origin.param->shapes.end(),
+                                   [&](const Shape& s) { return s.text() == shape.text(); });
+    if (whole) return " like " + other;
+    if (PlainSymbol(axis.size) == nullptr) return " to fit " + other;
+    return fmt::format(" like {} {}", Possessive(other), AxisText(origin.axis, origin.rank));
+  }
+
+  static std::string AxisText(int axis, int rank) {
+    if (axis == rank - 1) return "last axis";
+    return axis == 0 ? "first axis" : fmt::format("axis {}", axis);
+  }
+
+  Resolved& call_;
+  std::string_view name_;
+  ir::Bindings given_;  // by attributes and absent arguments
+  std::map<std::string, Origin> origins_;
+  const Param* lead_from_ = nullptr;
+};
+
+}  // namespace
+
+void SolveShapes(Resolved& call, std::string_view name) { ShapeSolver(call, name).Run(); }
+
+Tensor BodyView(const Tensor& tensor, int lead_rank, const Shape& shape,
+                const std::vector<ir::Axis>& axes, const ir::Bindings& sizes) {
+  Tensor view = tensor;
+  view.rank = lead_rank;
+  size_t next = shape.lead ? 1 : 0;  // after `tokens`
+  const auto push = [&](size_t axis, int64_t stride) {
+    view.sizes[view.rank] = axes[axis].size.Eval(sizes);
+    view.strides[view.rank++] = stride;
+  };
+  const bool one_element =
+      std::all_of(shape.axes.begin(), shape.axes.end(),
+                  [](const ir::Axis& axis) { return axis.size == ir::Dim(1); });
+  if (one_element) {
+    for (; next < axes.size(); ++next) push(next, 0);
+    return view;
+  }
+  for (int i = 0; i < shape.rank(); ++i) {
+    // The body axes that together make up this one; none for a 1 that the body has not.
+    const size_t begin = next;
+    ir::Dim product(1);
+    while (next < axes.size() && !(product == shape.axes[static_cast<size_t>(i)].size)) {
+      product = product * axes[next++].size;
+    }
+    TENON_ASSERT(product == shape.axes[static_cast<size_t>(i)].size,
+                 "[{}] cannot be seen with the axes of its body", shape.text());
+    const int first = view.rank;
+    for (size_t axis = begin; axis < next; ++axis) push(axis, 0);
+    int64_t stride = tensor.strides[lead_rank + i];
+    for (int axis = view.rank - 1; axis >= first; --axis) {
+      view.strides[axis] = stride;
+      stride *= view.sizes[axis];
+    }
+  }
+  return view;
+}
+
+Tensor AxisMovedLast(const Tensor& tensor, int axis) {
+  Tensor view = tensor;
+  const auto rotate = [&](auto& list) {
+    std::rotate(list.begin() + axis, list.begin() + axis + 1, list.begin() + tensor.rank);
+  };
+  rotate(view.sizes);
+  rotate(view.strides);
+  return view;
+}
+
+void CheckMemory(std::string_view op, std::string_view argument, const Tensor& tensor) {
+  TENON_CHECK(tensor.rank >= 0 && tensor.rank <= kMaxRank,
+              "{}: {} must have at most {} axes, got {}", op, argument, kMaxRank, tensor.rank);
+  for (int64_t size : tensor.shape()) {
+    TENON_CHECK(size >= 0, "{}: {} has a negative size: {}", op, argument,
+                ShapeText(tensor.shape()));
+  }
+  TENON_CHECK(tensor.data != nullptr || tensor.numel() == 0, "{}: {} has no memory", op, argument);
+  TENON_CHECK(
+      reinterpret_cast<uintptr_t>(tensor.data) % static_cast<uintptr_t>(ItemSize(tensor.dtype)) ==
+          0,
+      "{}: {} is not aligned to its elements of {} bytes", op, argument, ItemSize(tensor.dtype));
+}
+
+std::string StridesText(const Tensor& tensor) {
+  return ShapeText({tensor.strides.data(), static_cast<size_t>(tensor.rank)});
+}
+
+}  // namespace tenon::ops
