@@ -253,8 +253,7 @@ CppValues::Address CppValues::AddressOf(int tensor, const std::string& base,
   address.lane = linear->first;
   Dim rest = linear->second;
   if (address.lane == 2) {
-    const Dim constant = rest.SplitBy(2).second;
-    address.parity = constant.constant().value_or(0);
+    address.parity = rest.constant_term() & 1;
     rest = rest - Dim(address.parity);
   }
   address.text = rest == Dim(0) ? base : Pointer(tensor, base, Use(rest));

@@ -223,6 +223,11 @@ std::optional<int64_t> Dim::constant() const {
   return std::nullopt;
 }
 
+int64_t Dim::constant_term() const {
+  const auto it = terms_.find({});
+  return it == terms_.end() ? 0 : it->second;
+}
+
 std::vector<std::string> Dim::symbols() const {
   std::set<std::string> names;
   for (const auto& [monomial, coefficient] : terms_) {
