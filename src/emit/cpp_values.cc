@@ -82,6 +82,10 @@ std::string CppValues::CppType(const ir::Elem& elem) {
   });
 }
 
+std::string CppValues::AbsentText(const PlanTensor& tensor) {
+  return fmt::format("Splat({})", FloatLiteral(tensor.absent));
+}
+
 std::string CppValues::Prologue() const {
   std::string text;
   for (size_t i = 0; i < plan_.tensors.size(); ++i) {
@@ -314,7 +318,7 @@ CppValues::Term CppValues::LoadInput(const ValueAt& value, const Node& node) {
   std::string load = LoadText(address, t.name);
   if (address.lane == 2 && !t.optional) return ScopeFor(value).terms[value.key()] = {load};
   if (t.optional) {
-    load = fmt::format("has_{} ? {} : Splat({})", t.name, load, FloatLiteral(t.absent));
+    load = fmt::format("has_{} ? {} : {}", t.name, load, AbsentText(t));
   }
   return Define(value, t.name + "_v", Kind::kVector, load);
 }
