@@ -1,9 +1,11 @@
 #include "backend/cpu/bandwidth.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "backend/cpu/parallel.h"
@@ -29,22 +31,27 @@ void CopyStreaming(const uint8_t* from, uint8_t* to, int64_t bytes) {
   hwy::FlushStream();
 }
 
-// Ten chains: two multiply-add units times a latency of four or five cycles.
-constexpr int kChains = 10;
+// Ten chains: two multiply-add units times a latency of four or five cycles. Written as a pack: an
+// array that a loop indexes stays in memory.
+constexpr size_t kChains = 10;
 
-double MultiplyAdds(int64_t rounds) {
-  VF chain[kChains];
-  for (int i = 0; i < kChains; ++i) chain[i] = Splat(static_cast<float>(i));
+template <size_t... chains>
+HWY_INLINE double RunChains(int64_t rounds, std::index_sequence<chains...>) {
+  VF values[] = {Splat(static_cast<float>(chains))...};
   const VF factor = Splat(0.5f);
   for (int64_t r = 0; r < rounds; ++r) {
-    for (int i = 0; i < kChains; ++i) chain[i] = hn::MulAdd(chain[i], factor, factor);
+    ((values[chains] = hn::MulAdd(values[chains], factor, factor)), ...);
   }
-  VF sum = chain[0];
-  for (int i = 1; i < kChains; ++i) sum = hn::Add(sum, chain[i]);
+  VF sum = hn::Zero(DF());
+  ((sum = hn::Add(sum, values[chains])), ...);
   return hn::GetLane(sum);
 }
 
-int64_t FlopsPerRound() { return 2 * kChains * static_cast<int64_t>(kLanes); }
+double MultiplyAdds(int64_t rounds) {
+  return RunChains(rounds, std::make_index_sequence<kChains>());
+}
+
+int64_t FlopsPerRound() { return static_cast<int64_t>(2 * kChains * kLanes); }
 
 }  // namespace tenon::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -63,18 +70,18 @@ constexpr TargetTable<int64_t()> kFlopsPerRound = {HWY_CHOOSE_AVX2(FlopsPerRound
 constexpr int64_t kLine = 64;
 constexpr int kRuns = 9;
 
-// Median seconds of kRuns calls after one that warms up (page faults, clocks, threads).
+// Seconds of kRuns calls, sorted, after one that warms up (page faults, clocks, threads).
 template <typename Fn>
-double MedianSeconds(Fn&& fn) {
+std::array<double, kRuns> SortedSeconds(Fn&& fn) {
   fn();
-  std::vector<double> seconds(kRuns);
+  std::array<double, kRuns> seconds;
   for (double& s : seconds) {
     const auto start = std::chrono::steady_clock::now();
     fn();
     s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
-  std::nth_element(seconds.begin(), seconds.begin() + kRuns / 2, seconds.end());
-  return seconds[kRuns / 2];
+  std::sort(seconds.begin(), seconds.end());
+  return seconds;
 }
 
 struct AlignedBuffer {
@@ -99,12 +106,12 @@ CopyBandwidth MeasureCopyBandwidth(int64_t bytes) {
     std::memset(to.data + begin * kLine, 2, (end - begin) * kLine);
   });
   const auto gb_per_s = [&](auto copy) {
-    const double seconds = MedianSeconds([&] {
+    const auto seconds = SortedSeconds([&] {
       ParallelFor(lines, 1, [&](int64_t begin, int64_t end) {
         copy(from.data + begin * kLine, to.data + begin * kLine, (end - begin) * kLine);
       });
     });
-    return 2e-9 * static_cast<double>(lines * kLine) / seconds;
+    return 2e-9 * static_cast<double>(lines * kLine) / seconds[kRuns / 2];
   };
   return {gb_per_s([](const uint8_t* x, uint8_t* y, int64_t n) { std::memcpy(y, x, n); }),
           gb_per_s(kCopyStreaming.Chosen())};
@@ -114,24 +121,24 @@ double MeasureVectorGflops() {
   constexpr int64_t kRounds = 2'000'000;  // some 10 ms
   const int threads = NumThreads();
   std::vector<double> sums(threads);
-  const double seconds = MedianSeconds([&] {
+  const auto seconds = SortedSeconds([&] {
     ParallelFor(threads, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) sums[i] += kMultiplyAdds.Chosen()(kRounds);
     });
   });
-  return 1e-9 * static_cast<double>(kRounds * kFlopsPerRound.Chosen()() * threads) / seconds;
+  return 1e-9 * static_cast<double>(kRounds * kFlopsPerRound.Chosen()() * threads) / seconds[0];
 }
 
 double MeasureParallelForUs() {
   constexpr int kLoops = 1000;
   const int threads = NumThreads();
-  const double seconds = MedianSeconds([&] {
+  const auto seconds = SortedSeconds([&] {
     for (int i = 0; i < kLoops; ++i) {
       ParallelForRanges(
           threads, 1, [](void*, int64_t, int64_t) {}, nullptr);
     }
   });
-  return 1e6 * seconds / kLoops;
+  return 1e6 * seconds[0] / kLoops;
 }
 
 }  // namespace tenon::cpu

@@ -19,10 +19,16 @@ struct CopyBandwidth {
 // Copies `bytes` from one buffer to another with NumThreads() threads; medians of nine runs.
 CopyBandwidth MeasureCopyBandwidth(int64_t bytes = kCopyBytes);
 
-// Multiply-adds on registers by all threads, two operations each, for the chosen target.
+// Size of this machine's data cache of a level, in bytes, as the kernel tells it for cpu0 (the C
+// library counts every slice of the package, which a virtual machine may not have). 0: not told.
+int64_t CacheBytes(int level);
+
+// Multiply-adds on registers by all threads, two operations each, for the chosen target; the best
+// of nine runs, since a peak is asked for.
 double MeasureVectorGflops();
 
-// A parallel loop whose ranges are empty: what splitting an operator over the threads costs.
+// A parallel loop whose ranges are empty: what splitting an operator over the threads costs; best
+// of nine.
 double MeasureParallelForUs();
 
 }  // namespace tenon::cpu

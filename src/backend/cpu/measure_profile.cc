@@ -1,6 +1,5 @@
-#include <unistd.h>
-
 #include <algorithm>
+#include <string>
 
 #include "backend/cpu/bandwidth.h"
 #include "backend/cpu/parallel.h"
@@ -25,12 +24,13 @@ Figure Measured(double value, std::string source) {
   return {value, Basis::kMeasured, std::move(source)};
 }
 
-// A size that the C library may not know, in which case `usual` is taken and said to be so.
-Figure CacheSize(int name, int64_t usual, const char* level) {
-  const long bytes = sysconf(name);
-  if (bytes > 0) return Measured(static_cast<double>(bytes), fmt::format("sysconf, {}", level));
+Figure CacheSize(int level, int64_t usual) {
+  if (const int64_t bytes = cpu::CacheBytes(level); bytes > 0) {
+    return Measured(static_cast<double>(bytes),
+                    fmt::format("the kernel's account of the level {} cache", level));
+  }
   return {static_cast<double>(usual), Basis::kPublished,
-          fmt::format("{} of a usual server core; this system does not tell", level)};
+          fmt::format("a usual level {} cache; this system does not tell", level)};
 }
 
 }  // namespace
@@ -52,12 +52,11 @@ DeviceProfile MeasureCpuProfile() {
       Measured(launch_us, fmt::format("empty parallel loop over {} threads", threads));
   profile.captured_launch_us = profile.launch_us;
   profile.cores = Measured(threads, "threads of the CPU backend");
-  profile.core_memory_bytes =
-      CacheSize(_SC_LEVEL2_CACHE_SIZE, int64_t{1} << 20, "second-level cache");
-  profile.cache_bytes = CacheSize(_SC_LEVEL3_CACHE_SIZE, int64_t{32} << 20, "third-level cache");
+  profile.core_memory_bytes = CacheSize(2, int64_t{1} << 20);
+  profile.cache_bytes = CacheSize(3, int64_t{32} << 20);
   profile.vector_gflops = Measured(
       cpu::MeasureVectorGflops(),
-      fmt::format("multiply-adds on registers, {} threads, {}, median of 9", threads, target));
+      fmt::format("multiply-adds on registers, {} threads, {}, best of 9", threads, target));
   profile.matrix_gflops[DType::kF32] = profile.vector_gflops;
   return profile;
 }
