@@ -118,7 +118,7 @@ CopyBandwidth MeasureCopyBandwidth(int64_t bytes) {
 }
 
 double MeasureVectorGflops() {
-  constexpr int64_t kRounds = 2'000'000;  // some 10 ms
+  constexpr int64_t kRounds = 200'000;  // about a millisecond: a run without interruption is likely
   const int threads = NumThreads();
   std::vector<double> sums(threads);
   const auto seconds = SortedSeconds([&] {
