@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/flags.h"
 #include "ops/registry.h"
 
 namespace tenon::cli {

@@ -1,0 +1,116 @@
+// The stages of an analysis, in order.
+#include "analyze/analyze.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "analyze/dump.h"
+#include "analyze/session.h"
+
+namespace tenon::analyze {
+namespace {
+
+constexpr std::string_view kStages[] = {"index", "registry", "config", "overlay",
+                                        "build", "trace",    "canon"};
+
+// Runs one stage and notes its time.
+template <typename Fn>
+void Stage(Session& s, std::string_view name, Fn&& run) {
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+  s.result.stats.ms.emplace_back(name, spent.count());
+}
+
+void FillEnvironment(Session& s) {
+  Environment& environment = s.result.environment;
+  environment.vllm_version = s.tree.Version();
+  environment.platform = s.platform.name;
+  environment.tp = s.platform.tp;
+  environment.dtype = s.platform.dtype;
+  if (!s.options.quant.empty()) environment.quant = s.options.quant;
+  environment.tokens = s.platform.tokens;
+  s.result.source_root = s.tree.root().string();
+}
+
+void Finish(Session& s) {
+  Analysis& result = s.result;
+  Interpreter& in = *s.in;
+  for (SourceFile* file : s.tree.loaded()) {
+    for (const SyntaxProblem& problem : file->problems()) {
+      in.diagnostics.push_back(
+          {"warning", "E9",
+           fmt::format("{}:{}:{}: syntax error; the file's other definitions are used",
+                       file->shown(), problem.line, problem.column),
+           file->shown(), problem.line});
+    }
+  }
+  for (Diagnostic& diagnostic : in.diagnostics) result.diagnostics.push_back(diagnostic);
+  result.assumptions = in.assumptions;
+  result.stats.assumptions = static_cast<int>(in.assumptions.size());
+  result.stats.files_parsed = s.tree.files_parsed();
+  const auto count = [&](const std::vector<Op>& ops) {
+    for (const Op& op : ops) result.stats.opaque += op.op == "opaque" ? 1 : 0;
+  };
+  for (const Variant& variant : result.variants) count(variant.ops);
+  count(result.outside_layers);
+}
+
+void Run(Session& s) {
+  Stage(s, "index", [&] { s.tree = SourceTree::FindVllm(s.options.vllm_path); });
+  Stage(s, "registry", [&] {
+    s.platform = MakePlatform(s.options);
+    s.in = std::make_unique<Interpreter>(s.tree, s.platform);
+    s.registry = std::make_unique<Registry>(*s.in);
+  });
+  FillEnvironment(s);
+  Stage(s, "config", [&] { FindTarget(s); });
+  Stage(s, "overlay", [&] {});
+  const auto limited = [&](auto&& run) {
+    try {
+      run();
+    } catch (const LimitReached& limit) {
+      s.in->diagnostics.push_back(
+          {"warning", "E11", "the analysis stopped at " + limit.what + "; the result is incomplete",
+           std::nullopt, std::nullopt});
+    }
+  };
+  Stage(s, "build", [&] { limited([&] { BuildModel(s); }); });
+  Stage(s, "trace", [&] { limited([&] { TraceModel(s); }); });
+  Stage(s, "canon", [&] { Canonicalise(s); });
+  Finish(s);
+}
+
+}  // namespace
+
+Analysis Analyze(const AnalyzeOptions& options) {
+  Session session(options);
+  Run(session);
+  return std::move(session.result);
+}
+
+std::vector<ListedArchitecture> ListArchitectures(const AnalyzeOptions& options) {
+  Session s(options);
+  s.tree = SourceTree::FindVllm(options.vllm_path);
+  s.platform = MakePlatform(options);
+  s.in = std::make_unique<Interpreter>(s.tree, s.platform);
+  s.registry = std::make_unique<Registry>(*s.in);
+  std::vector<ListedArchitecture> list;
+  for (const RegistryEntry& entry : s.registry->entries()) {
+    list.push_back({entry.architecture, entry.table, entry.module, entry.cls});
+  }
+  return list;
+}
+
+std::vector<std::string> StageNames() { return {std::begin(kStages), std::end(kStages)}; }
+
+std::string Dump(const AnalyzeOptions& options, std::string_view stage) {
+  TENON_CHECK(std::find(std::begin(kStages), std::end(kStages), stage) != std::end(kStages),
+              "analyze: --dump must be one of {}, got '{}'", fmt::join(kStages, ", "), stage);
+  Session session(options);
+  Run(session);
+  return DumpStage(session, stage);
+}
+
+}  // namespace tenon::analyze

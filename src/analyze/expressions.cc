@@ -1,0 +1,373 @@
+// Expressions.
+#include <fmt/format.h>
+
+#include "analyze/interpreter.h"
+#include "base/error.h"
+
+namespace tenon::analyze {
+
+Value Interpreter::LookUp(const std::string& name, Namespace* env) {
+  const ModuleObject* module = env->module;
+  for (; env != nullptr; env = env->parent) {
+    if (env->scope != nullptr) {
+      const Value value = env->owner == nullptr && env->scope == &env->module->scope
+                              ? ModuleAttribute(env->module, name)
+                              : ScopeValue(env->scope, name);
+      // A stand-in text sees builtins before the external names of its package.
+      if (value.Defined() && !(value.Is(ObjectKind::kExternal) && env->module->is_stand_in &&
+                               !env->scope->names.contains(name))) {
+        return value;
+      }
+    } else if (const Value* value = env->Find(name)) {
+      return *value;
+    }
+  }
+  if (module->is_stand_in) {
+    if (const auto found = Intrinsics().find(name); found != Intrinsics().end()) {
+      return heap.New<BuiltinObject>(name, found->second);
+    }
+  }
+  if (const auto found = Builtins().find(name); found != Builtins().end()) {
+    return heap.New<BuiltinObject>(name, found->second);
+  }
+  // Exceptions and the like are ordinary classes of the stand-in text for `builtins`.
+  if (ModuleObject* builtins = Module("builtins"); builtins->scope.names.contains(name)) {
+    return ScopeValue(&builtins->scope, name);
+  }
+  Raise("NameError", "name '" + name + "' is not defined");
+}
+
+std::optional<bool> Interpreter::KnownTruth(const Value& value) {
+  switch (value.tag) {
+    case Value::Tag::kUndefined:
+    case Value::Tag::kNone:
+      return false;
+    case Value::Tag::kBool:
+      return value.boolean;
+    case Value::Tag::kInt:
+      return value.integer != 0;
+    case Value::Tag::kFloat:
+      return value.real != 0;
+    case Value::Tag::kEllipsis:
+      return true;
+    case Value::Tag::kObject:
+      break;
+  }
+  if (const std::string* text = Text(value)) return !text->empty();
+  if (auto* list = value.As<ListObject>()) return !list->items.empty();
+  if (auto* tuple = value.As<TupleObject>()) return !tuple->items.empty();
+  if (auto* dict = value.As<DictObject>()) return !dict->table.entries.empty();
+  if (auto* set = value.As<SetObject>()) return !set->table.entries.empty();
+  if (value.Is(ObjectKind::kUnknown) || value.Is(ObjectKind::kTensor)) return std::nullopt;
+  if (auto* symbolic = value.As<SymbolicObject>()) {
+    return SymbolicCompare(Operator::kNe, symbolic->dim, Dim(0));
+  }
+  if (auto* instance = value.As<InstanceObject>()) {
+    if (instance->native.Defined()) return KnownTruth(instance->native);
+    for (const char* method : {"__bool__", "__len__"}) {
+      const Value function = ClassAttribute(instance->cls, method);
+      if (function.Defined()) return KnownTruth(CallMethod(value, method));
+    }
+  }
+  return true;
+}
+
+bool Interpreter::Truth(const Value& value, const Node* at, Namespace* env) {
+  if (const std::optional<bool> known = KnownTruth(value)) return *known;
+  if (strict) Refuse("a branch on a tensor's values");
+  Assume(at, env, false, "value of " + Repr(value) + " is not known");
+  return false;
+}
+
+std::vector<Value> Interpreter::Iterate(const Value& value) {
+  if (auto* list = value.As<ListObject>()) return list->items;
+  if (auto* tuple = value.As<TupleObject>()) return tuple->items;
+  if (auto* iterator = value.As<IteratorObject>()) {
+    const size_t first = iterator->next;
+    iterator->next = iterator->items.size();
+    return {iterator->items.begin() + static_cast<std::ptrdiff_t>(first), iterator->items.end()};
+  }
+  std::vector<Value> items;
+  if (auto* dict = value.As<DictObject>()) {
+    for (const auto& entry : dict->table.entries) items.push_back(entry.first);
+    return items;
+  }
+  if (auto* set = value.As<SetObject>()) {
+    for (const auto& entry : set->table.entries) items.push_back(entry.first);
+    return items;
+  }
+  if (value.Is(ObjectKind::kUnknown) || value.Is(ObjectKind::kExternal)) {
+    if (strict) Refuse("a loop over " + Repr(value));
+    return items;
+  }
+  if (auto* cls = value.As<ClassObject>(); cls != nullptr && cls->is_enum) {
+    for (const std::string& name : cls->scope.order) {
+      const Value member = ClassAttribute(cls, name);
+      if (IsInstance(member, cls)) items.push_back(member);
+    }
+    return items;
+  }
+  if (auto* tensor = value.As<TensorObject>()) {
+    // Unpacking a tensor selects along its first axis, whose size must be a number.
+    if (!tensor->shape.empty() && tensor->shape[0].IsConstant()) {
+      for (int64_t i = 0; i < tensor->shape[0].Value(); ++i) {
+        items.push_back(Subscript(value, Value::Int(i)));
+      }
+      return items;
+    }
+    if (strict) Refuse("a loop over a tensor of unknown length");
+    return items;
+  }
+  if (auto* instance = value.As<InstanceObject>()) {
+    if (instance->native.Defined()) return Iterate(instance->native);
+    if (ClassAttribute(instance->cls, "__iter__").Defined()) {
+      return Iterate(CallMethod(value, "__iter__"));
+    }
+    if (instance->cls->is_dataclass) {
+      for (const auto& [name, unused] : DataclassFields(instance->cls)) {
+        items.push_back(RequireAttribute(value, name));
+      }
+      return items;
+    }
+    if (ClassAttribute(instance->cls, "__len__").Defined()) {
+      const Value length = CallMethod(value, "__len__");
+      for (int64_t i = 0; length.IsInt() && i < length.integer; ++i) {
+        items.push_back(Subscript(value, Value::Int(i)));
+      }
+      return items;
+    }
+    if (instance->open) return items;
+  }
+  if (const std::string* text = Text(value)) {
+    for (const char c : *text) items.push_back(NewString(std::string(1, c)));
+    return items;
+  }
+  Raise("TypeError", Repr(value) + " is not iterable");
+}
+
+Value Interpreter::Eval(const Node* node, Namespace* env) {
+  CountStep();
+  switch (node->kind) {
+    case Kind::kName:
+      return LookUp(node->text, env);
+    case Kind::kInt:
+      return Value::Int(node->integer);
+    case Kind::kFloat:
+      return Value::Float(node->real);
+    case Kind::kString:
+      return NewString(node->text);
+    case Kind::kFormat:
+      return EvalFormat(node, env);
+    case Kind::kTrue:
+      return Value::Bool(true);
+    case Kind::kFalse:
+      return Value::Bool(false);
+    case Kind::kNone:
+      return Value::None();
+    case Kind::kEllipsis:
+      return Value::Ellipsis();
+    case Kind::kAttribute: {
+      const Value object = Eval(node->kids[0], env);
+      frames_.back().at = node;
+      return RequireAttribute(object, node->text);
+    }
+    case Kind::kSubscript: {
+      const Value object = Eval(node->kids[0], env);
+      const Value index = Eval(node->kids[1], env);
+      frames_.back().at = node;
+      return Subscript(object, index);
+    }
+    case Kind::kSlice: {
+      auto* slice = heap.New<SliceObject>();
+      Value* parts[] = {&slice->start, &slice->stop, &slice->step};
+      for (size_t i = 0; i < 3; ++i) {
+        *parts[i] = node->kids[i] == nullptr ? Value::None() : Eval(node->kids[i], env);
+      }
+      return slice;
+    }
+    case Kind::kCall:
+      return EvalCall(node, env);
+    case Kind::kUnary: {
+      const Value operand = Eval(node->kids[0], env);
+      frames_.back().at = node;
+      return Unary(node->op, operand);
+    }
+    case Kind::kBinary: {
+      const Value left = Eval(node->kids[0], env);
+      const Value right = Eval(node->kids[1], env);
+      frames_.back().at = node;
+      return Binary(node->op, left, right);
+    }
+    case Kind::kCompare:
+      return EvalCompare(node, env);
+    case Kind::kAnd:
+    case Kind::kOr: {
+      const Value left = Eval(node->kids[0], env);
+      const std::optional<bool> known = KnownTruth(left);
+      const bool is_and = node->kind == Kind::kAnd;
+      if (known) return *known == is_and ? Eval(node->kids[1], env) : left;
+      // `unknown and False` is False, `unknown or True` is True.
+      const Value right = Eval(node->kids[1], env);
+      const std::optional<bool> other = KnownTruth(right);
+      if (other && *other != is_and) return right;
+      return NewUnknown(env->module->file->Excerpt(*node));
+    }
+    case Kind::kNot: {
+      const Value value = Eval(node->kids[0], env);
+      const std::optional<bool> known = KnownTruth(value);
+      return known ? Value::Bool(!*known) : NewUnknown("not " + Repr(value));
+    }
+    case Kind::kIfElse: {
+      const bool taken = Truth(Eval(node->kids[0], env), node->kids[0], env);
+      return Eval(node->kids[taken ? 1 : 2], env);
+    }
+    case Kind::kLambda:
+      return MakeFunction(node, env);
+    case Kind::kTuple:
+      return NewTuple(EvalItems(node, env));
+    case Kind::kList:
+      return NewList(EvalItems(node, env));
+    case Kind::kSet: {
+      auto* set = heap.New<SetObject>();
+      for (const Value& item : EvalItems(node, env)) set->table.Set(item, Value::None());
+      return set;
+    }
+    case Kind::kDict:
+      return EvalDict(node, env);
+    case Kind::kListComp:
+    case Kind::kSetComp:
+    case Kind::kDictComp:
+    case Kind::kGenerator:
+      return EvalComprehension(node, env);
+    case Kind::kNamed: {
+      const Value value = Eval(node->kids[1], env);
+      AssignName(node->kids[0]->text, value, env);
+      return value;
+    }
+    case Kind::kYield:
+    case Kind::kYieldFrom: {
+      const Value value = node->kids[0] == nullptr ? Value::None() : Eval(node->kids[0], env);
+      if (!yields_.empty()) {
+        if (node->kind == Kind::kYield) {
+          yields_.back()->push_back(value);
+        } else {
+          for (const Value& item : Iterate(value)) yields_.back()->push_back(item);
+        }
+      }
+      return Value::None();
+    }
+    default:
+      if (strict) Refuse("this expression");
+      return NewUnknown(env->module->file->Excerpt(*node));
+  }
+}
+
+std::vector<Value> Interpreter::EvalItems(const Node* node, Namespace* env) {
+  std::vector<Value> items;
+  for (const Node* kid : node->kids) {
+    if (kid->kind == Kind::kStar) {
+      for (const Value& item : Iterate(Eval(kid->kids[0], env))) items.push_back(item);
+    } else {
+      items.push_back(Eval(kid, env));
+    }
+  }
+  return items;
+}
+
+Value Interpreter::EvalDict(const Node* node, Namespace* env) {
+  auto* dict = heap.New<DictObject>();
+  for (const Node* kid : node->kids) {
+    if (kid->kind == Kind::kPair) {
+      const Value key = Eval(kid->kids[0], env);
+      dict->table.Set(key, Eval(kid->kids[1], env));
+      continue;
+    }
+    const Value spread = Eval(kid->kids[0], env);
+    const auto* other = spread.As<DictObject>();
+    if (other != nullptr) {
+      for (const auto& [key, value] : other->table.entries) dict->table.Set(key, value);
+    }
+  }
+  return dict;
+}
+
+Value Interpreter::EvalFormat(const Node* node, Namespace* env) {
+  std::string text;
+  for (const Node* piece : node->kids) {
+    if (piece->kind == Kind::kString) {
+      text += piece->text;
+      continue;
+    }
+    const Value value = Eval(piece->kids[0], env);
+    if (piece->kids[1] != nullptr) {
+      Arguments arguments;
+      arguments.positional = {value, Eval(piece->kids[1], env)};
+      text += Str(Builtins().at("format")(*this, arguments));
+    } else {
+      text += piece->text == "r" ? Repr(value) : Str(value);
+    }
+  }
+  return NewString(std::move(text));
+}
+
+Value Interpreter::EvalCompare(const Node* node, Namespace* env) {
+  Value left = Eval(node->kids[0], env);
+  Value result = Value::Bool(true);
+  for (size_t i = 0; i + 1 < node->kids.size() && i < node->text.size(); ++i) {
+    const Value right = Eval(node->kids[i + 1], env);
+    frames_.back().at = node;
+    result = Compare(static_cast<Operator>(node->text[i]), left, right);
+    if (node->kids.size() == 2) return result;
+    const std::optional<bool> known = KnownTruth(result);
+    if (!known || !*known) return result;
+    left = right;
+  }
+  return result;
+}
+
+void Interpreter::Comprehend(const Node* node, size_t clause, Namespace* env,
+                             const std::function<void(Namespace*)>& each) {
+  if (clause == node->kids.size()) {
+    each(env);
+    return;
+  }
+  const Node* part = node->kids[clause];
+  if (part->kind == Kind::kCompIf) {
+    if (Truth(Eval(part->kids[0], env), part->kids[0], env)) {
+      Comprehend(node, clause + 1, env, each);
+    }
+    return;
+  }
+  for (const Value& item : Iterate(Eval(part->kids[1], env))) {
+    CountStep();
+    Assign(part->kids[0], item, env);
+    Comprehend(node, clause + 1, env, each);
+  }
+}
+
+Value Interpreter::EvalComprehension(const Node* node, Namespace* env) {
+  Namespace* inner = heap.NewNamespace();
+  // A class body's names are visible to a comprehension's first iterable only; reading them
+  // everywhere is harmless.
+  inner->parent = env;
+  inner->module = env->module;
+  inner->owner = env->owner;
+  const Node* element = node->kids[0];
+  if (node->kind == Kind::kDictComp) {
+    auto* dict = heap.New<DictObject>();
+    Comprehend(node, 1, inner, [&](Namespace* at) {
+      const Value key = Eval(element->kids[0], at);
+      dict->table.Set(key, Eval(element->kids[1], at));
+    });
+    return dict;
+  }
+  std::vector<Value> items;
+  Comprehend(node, 1, inner, [&](Namespace* at) { items.push_back(Eval(element, at)); });
+  if (node->kind == Kind::kListComp) return NewList(std::move(items));
+  if (node->kind == Kind::kGenerator) return NewIterator(std::move(items));
+  auto* set = heap.New<SetObject>();
+  for (const Value& item : items) set->table.Set(item, Value::None());
+  return set;
+}
+
+}  // namespace tenon::analyze

@@ -1,0 +1,344 @@
+// Arithmetic, comparison and membership of concrete, symbolic, unknown and tensor values.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "analyze/interpreter.h"
+#include "analyze/tensor_functions.h"
+#include "base/error.h"
+
+namespace tenon::analyze {
+namespace {
+
+// The special method of an operator: add -> "__add__".
+std::string_view MethodName(Operator op) {
+  static constexpr std::string_view kNames[] = {
+      "add", "sub",      "mul",      "truediv", "floordiv", "mod", "pow", "matmul", "and",
+      "or",  "xor",      "lshift",   "rshift",  "eq",       "ne",  "lt",  "le",     "gt",
+      "ge",  "contains", "contains", "is",      "is_not",   "neg", "pos", "invert"};
+  return kNames[static_cast<size_t>(op)];
+}
+
+Value Native(const Value& value) {
+  const auto* instance = value.As<InstanceObject>();
+  return instance != nullptr && instance->native.Defined() ? instance->native : value;
+}
+
+bool IsUnknown(const Value& value) {
+  return value.Is(ObjectKind::kUnknown) || value.Is(ObjectKind::kExternal);
+}
+
+Value RealResult(Operator op, double a, double b) {
+  switch (op) {
+    case Operator::kAdd:
+      return Value::Float(a + b);
+    case Operator::kSub:
+      return Value::Float(a - b);
+    case Operator::kMul:
+      return Value::Float(a * b);
+    case Operator::kDiv:
+      return Value::Float(a / b);
+    case Operator::kFloorDiv:
+      return Value::Float(std::floor(a / b));
+    case Operator::kMod:
+      return Value::Float(a - b * std::floor(a / b));
+    case Operator::kPow:
+      return Value::Float(std::pow(a, b));
+    default:
+      return {};
+  }
+}
+
+int64_t FloorDivide(int64_t a, int64_t b) {
+  const int64_t quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+Value IntegerResult(Operator op, int64_t a, int64_t b) {
+  int64_t result = 0;
+  switch (op) {
+    case Operator::kAdd:
+      return __builtin_add_overflow(a, b, &result) ? Value::Float(double(a) + double(b))
+                                                   : Value::Int(result);
+    case Operator::kSub:
+      return __builtin_sub_overflow(a, b, &result) ? Value::Float(double(a) - double(b))
+                                                   : Value::Int(result);
+    case Operator::kMul:
+      return __builtin_mul_overflow(a, b, &result) ? Value::Float(double(a) * double(b))
+                                                   : Value::Int(result);
+    case Operator::kFloorDiv:
+      return Value::Int(FloorDivide(a, b));
+    case Operator::kMod:
+      return Value::Int(a - b * FloorDivide(a, b));
+    case Operator::kPow: {
+      const double power = std::pow(double(a), double(b));
+      return b >= 0 && std::fabs(power) < 9e15 ? Value::Int(static_cast<int64_t>(power))
+                                               : Value::Float(power);
+    }
+    case Operator::kBitAnd:
+      return Value::Int(a & b);
+    case Operator::kBitOr:
+      return Value::Int(a | b);
+    case Operator::kBitXor:
+      return Value::Int(a ^ b);
+    case Operator::kShiftLeft:
+      return b >= 0 && b < 63 ? Value::Int(a << b) : Value::Float(std::ldexp(double(a), int(b)));
+    case Operator::kShiftRight:
+      return Value::Int(b >= 0 && b < 63 ? a >> b : 0);
+    default:
+      return RealResult(op, double(a), double(b));
+  }
+}
+
+template <typename T>
+bool Ordered(Operator op, const T& a, const T& b) {
+  switch (op) {
+    case Operator::kLt:
+      return a < b;
+    case Operator::kLe:
+      return a <= b;
+    case Operator::kGt:
+      return a > b;
+    case Operator::kGe:
+      return a >= b;
+    case Operator::kNe:
+      return a != b;
+    default:
+      return a == b;
+  }
+}
+
+bool OrderedItems(Operator op, const std::vector<Value>& a, const std::vector<Value>& b) {
+  for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    if (Equal(a[i], b[i])) continue;
+    if (a[i].IsNumber() && b[i].IsNumber()) return Ordered(op, a[i].AsReal(), b[i].AsReal());
+    return Ordered(op, Str(a[i]), Str(b[i]));
+  }
+  return Ordered(op, a.size(), b.size());
+}
+
+}  // namespace
+
+Value Interpreter::FromDim(const Dim& dim) {
+  if (dim.IsConstant()) return Value::Int(dim.Value());
+  return heap.New<SymbolicObject>(dim);
+}
+
+std::optional<Dim> Interpreter::ToDim(const Value& value) {
+  if (value.IsInt() || value.IsBool()) return Dim(value.AsInt());
+  if (const auto* symbolic = value.As<SymbolicObject>()) return symbolic->dim;
+  return std::nullopt;
+}
+
+std::optional<bool> Interpreter::SymbolicCompare(Operator op, const Dim& left, const Dim& right) {
+  if (left == right) {
+    return op == Operator::kEq || op == Operator::kLe || op == Operator::kGe;
+  }
+  const Dim difference = left - right;
+  if (difference.IsConstant()) return Ordered<int64_t>(op, difference.Value(), 0);
+  if (strict) {
+    // Sizes are at least one; two different symbols may or may not be equal.
+    Refuse("a branch on the size " + left.Text());
+  }
+  // Branches on the number of tokens are decided for the larger of the token counts.
+  const std::map<std::string, int64_t> symbols = {{"T", platform.max_tokens}};
+  const auto value = difference.Evaluate(symbols);
+  if (!value) return std::nullopt;
+  return Ordered<int64_t>(op, *value, 0);
+}
+
+Value Interpreter::Binary(Operator op, const Value& left_value, const Value& right_value) {
+  const Value left = Native(left_value);
+  const Value right = Native(right_value);
+  if (left.Is(ObjectKind::kTensor) || right.Is(ObjectKind::kTensor)) {
+    return TensorBinary(*this, std::string(MethodName(op)), left, right);
+  }
+  if (left.IsNumber() && right.IsNumber()) {
+    const bool divides = op == Operator::kDiv || op == Operator::kFloorDiv || op == Operator::kMod;
+    if (divides && right.AsReal() == 0) Raise("ZeroDivisionError", "division by zero");
+    if (left.IsBool() && right.IsBool() && op >= Operator::kBitAnd && op <= Operator::kBitXor) {
+      return Value::Bool(IntegerResult(op, left.AsInt(), right.AsInt()).integer != 0);
+    }
+    return left.IsFloat() || right.IsFloat() ? RealResult(op, left.AsReal(), right.AsReal())
+                                             : IntegerResult(op, left.AsInt(), right.AsInt());
+  }
+  const std::optional<Dim> a = ToDim(left);
+  const std::optional<Dim> b = ToDim(right);
+  if (a && b) {
+    if (op == Operator::kAdd) return FromDim(*a + *b);
+    if (op == Operator::kSub) return FromDim(*a - *b);
+    if (op == Operator::kMul) return FromDim(*a * *b);
+    if (op == Operator::kFloorDiv) {
+      if (const auto quotient = a->DividedBy(*b)) return FromDim(*quotient);
+    }
+    if (op == Operator::kMod && a->DividedBy(*b)) return Value::Int(0);
+    return NewUnknown(fmt::format("{} {} {}", Repr(left), OperatorText(op), Repr(right)));
+  }
+  const std::string* text = Text(left);
+  if (op == Operator::kAdd) {
+    if (text != nullptr && Text(right) != nullptr) return NewString(*text + *Text(right));
+    const bool lists = left.Is(ObjectKind::kList) && right.Is(ObjectKind::kList);
+    if (lists || (left.Is(ObjectKind::kTuple) && right.Is(ObjectKind::kTuple))) {
+      std::vector<Value> items = Iterate(left);
+      for (const Value& item : Iterate(right)) items.push_back(item);
+      return lists ? NewList(std::move(items)) : NewTuple(std::move(items));
+    }
+  }
+  if (op == Operator::kMul && (left.IsInt() || right.IsInt())) {
+    const Value& sequence = left.IsInt() ? right : left;
+    const int64_t count = std::min<int64_t>(left.IsInt() ? left.integer : right.integer, 100'000);
+    if (const std::string* piece = Text(sequence)) {
+      std::string repeated;
+      for (int64_t i = 0; i < count; ++i) repeated += *piece;
+      return NewString(std::move(repeated));
+    }
+    if (sequence.Is(ObjectKind::kList) || sequence.Is(ObjectKind::kTuple)) {
+      std::vector<Value> repeated;
+      const std::vector<Value> items = Iterate(sequence);
+      for (int64_t i = 0; i < count; ++i) {
+        repeated.insert(repeated.end(), items.begin(), items.end());
+      }
+      return sequence.Is(ObjectKind::kList) ? NewList(std::move(repeated))
+                                            : NewTuple(std::move(repeated));
+    }
+  }
+  if (op == Operator::kMod && text != nullptr) return NewString(*text);  // %-formats: messages
+  if (auto* set = left.As<SetObject>(); set != nullptr && right.Is(ObjectKind::kSet)) {
+    auto* other = right.As<SetObject>();
+    auto* result = heap.New<SetObject>();
+    for (const auto& [key, unused] : set->table.entries) {
+      const bool both = other->table.Find(key) != nullptr;
+      const bool keep = op == Operator::kBitAnd ? both : op == Operator::kSub ? !both : true;
+      if (keep) result->table.Set(key, Value::None());
+    }
+    if (op == Operator::kBitOr) {
+      for (const auto& [key, unused] : other->table.entries) result->table.Set(key, Value::None());
+    }
+    return result;
+  }
+  if (op == Operator::kBitOr) {
+    if (auto* dict = left.As<DictObject>(); dict != nullptr && right.Is(ObjectKind::kDict)) {
+      auto* merged = heap.New<DictObject>();
+      merged->table = dict->table;
+      for (const auto& [key, value] : right.As<DictObject>()->table.entries) {
+        merged->table.Set(key, value);
+      }
+      return merged;
+    }
+  }
+  for (const bool reflected : {false, true}) {
+    const Value& object = reflected ? right : left;
+    const auto* instance = object.As<InstanceObject>();
+    if (instance == nullptr) continue;
+    const std::string method = fmt::format("__{}{}__", reflected ? "r" : "", MethodName(op));
+    if (!ClassAttribute(instance->cls, method).Defined()) continue;
+    Arguments arguments;
+    arguments.positional = {reflected ? left : right};
+    return CallMethod(object, method, std::move(arguments));
+  }
+  // `int | None` and the like: types that only annotations and isinstance read.
+  if (op == Operator::kBitOr) return NewTuple({left, right});
+  if (strict) Refuse(fmt::format("{} of {} and {}", OperatorText(op), Repr(left), Repr(right)));
+  return NewUnknown(fmt::format("{} {} {}", Repr(left), OperatorText(op), Repr(right)));
+}
+
+Value Interpreter::Compare(Operator op, const Value& left_value, const Value& right_value) {
+  if (op == Operator::kIs || op == Operator::kIsNot) {
+    // An unknown value may be None: only another known value decides.
+    const bool unknown =
+        left_value.Is(ObjectKind::kUnknown) != right_value.Is(ObjectKind::kUnknown);
+    if (unknown) {
+      return NewUnknown(
+          fmt::format("{} {} {}", Repr(left_value), OperatorText(op), Repr(right_value)));
+    }
+    return Value::Bool(Identical(left_value, right_value) == (op == Operator::kIs));
+  }
+  const Value left = Native(left_value);
+  const Value right = Native(right_value);
+  const auto unknown = [&] {
+    return NewUnknown(fmt::format("{} {} {}", Repr(left), OperatorText(op), Repr(right)));
+  };
+  if (op == Operator::kIn || op == Operator::kNotIn) {
+    const bool positive = op == Operator::kIn;
+    if (right.Is(ObjectKind::kUnknown) || left.Is(ObjectKind::kUnknown)) return unknown();
+    if (Text(right) != nullptr && Text(left) != nullptr) {
+      return Value::Bool((Text(right)->find(*Text(left)) != std::string::npos) == positive);
+    }
+    if (auto* dict = right.As<DictObject>()) {
+      return Value::Bool((dict->table.Find(left) != nullptr) == positive);
+    }
+    if (auto* set = right.As<SetObject>()) {
+      return Value::Bool((set->table.Find(left) != nullptr) == positive);
+    }
+    const auto* instance = right.As<InstanceObject>();
+    if (instance != nullptr && ClassAttribute(instance->cls, "__contains__").Defined()) {
+      Arguments arguments;
+      arguments.positional = {left};
+      const auto known = KnownTruth(CallMethod(right, "__contains__", std::move(arguments)));
+      return known ? Value::Bool(*known == positive) : unknown();
+    }
+    if (right.Is(ObjectKind::kExternal) || (instance != nullptr && instance->open)) {
+      return unknown();
+    }
+    for (const Value& item : Iterate(right)) {
+      if (Identical(item, left) || Equal(item, left)) return Value::Bool(positive);
+    }
+    return Value::Bool(!positive);
+  }
+  if (left.Is(ObjectKind::kTensor) || right.Is(ObjectKind::kTensor)) {
+    if (left.IsNone() || right.IsNone()) return Value::Bool(op == Operator::kNe);
+    return TensorBinary(*this, std::string(MethodName(op)), left, right);
+  }
+  if (left.Is(ObjectKind::kUnknown) || right.Is(ObjectKind::kUnknown)) return unknown();
+  if (left.IsNumber() && right.IsNumber()) {
+    return Value::Bool(Ordered(op, left.AsReal(), right.AsReal()));
+  }
+  const std::optional<Dim> a = ToDim(left);
+  const std::optional<Dim> b = ToDim(right);
+  if (a && b) {
+    const auto known = SymbolicCompare(op, *a, *b);
+    return known ? Value::Bool(*known) : unknown();
+  }
+  const bool equality = op == Operator::kEq || op == Operator::kNe;
+  for (const bool reflected : {false, true}) {
+    const Value& object = reflected ? right : left;
+    const auto* instance = object.As<InstanceObject>();
+    const std::string method = fmt::format("__{}__", MethodName(op));
+    if (instance == nullptr || (reflected && !equality)) continue;
+    if (!ClassAttribute(instance->cls, method).Defined()) continue;
+    Arguments arguments;
+    arguments.positional = {reflected ? left : right};
+    return CallMethod(object, method, std::move(arguments));
+  }
+  const bool one_external = left.Is(ObjectKind::kExternal) != right.Is(ObjectKind::kExternal) &&
+                            !left.IsNone() && !right.IsNone();
+  if (one_external) return unknown();
+  if (equality) return Value::Bool(Equal(left, right) == (op == Operator::kEq));
+  if (Text(left) != nullptr && Text(right) != nullptr) {
+    return Value::Bool(Ordered(op, *Text(left), *Text(right)));
+  }
+  const bool sequences = (left.Is(ObjectKind::kTuple) && right.Is(ObjectKind::kTuple)) ||
+                         (left.Is(ObjectKind::kList) && right.Is(ObjectKind::kList));
+  if (sequences) return Value::Bool(OrderedItems(op, Iterate(left), Iterate(right)));
+  if (IsUnknown(left) || IsUnknown(right)) return unknown();
+  Raise("TypeError", fmt::format("'{}' not supported between {} and {}", OperatorText(op),
+                                 Repr(left), Repr(right)));
+}
+
+Value Interpreter::Unary(Operator op, const Value& value) {
+  const Value operand = Native(value);
+  if (operand.IsNumber()) {
+    if (op == Operator::kPositive) return operand;
+    if (op == Operator::kInvert) return Value::Int(~operand.AsInt());
+    return operand.IsFloat() ? Value::Float(-operand.real) : Value::Int(-operand.AsInt());
+  }
+  if (operand.Is(ObjectKind::kTensor)) {
+    return TensorUnary(*this, std::string(MethodName(op)), operand);
+  }
+  if (const auto dim = ToDim(operand); dim && op == Operator::kNegative) {
+    return FromDim(*dim * Dim(-1));
+  }
+  return NewUnknown(fmt::format("{}{}", OperatorText(op), Repr(operand)));
+}
+
+}  // namespace tenon::analyze

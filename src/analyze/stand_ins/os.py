@@ -1,0 +1,5 @@
+environ = {}
+
+
+def getenv(name, default=None):
+    return default

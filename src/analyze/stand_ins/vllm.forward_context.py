@@ -1,0 +1,21 @@
+from tenon.config import current
+
+
+class ForwardContext:
+    attn_metadata = None
+    virtual_engine = 0
+    no_compile_layers = {}
+    dp_metadata = None
+    remaining_moe_layers = None
+    additional_kwargs = {}
+
+
+context = ForwardContext()
+
+
+def get_forward_context():
+    return context
+
+
+def is_forward_context_available():
+    return True

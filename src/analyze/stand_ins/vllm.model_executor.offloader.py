@@ -1,0 +1,10 @@
+class Offloader:
+    def wrap_modules(self, modules, *args, **kwargs):
+        return list(modules)
+
+    def wrap(self, module, *args, **kwargs):
+        return module
+
+
+def get_offloader():
+    return Offloader()
