@@ -31,7 +31,7 @@ struct TensorSpec {
 };
 
 // A contiguous tensor on the CPU that owns its memory. Copies share it.
-class Buffer {
+class TENON_API Buffer {
  public:
   explicit Buffer(const TensorSpec& spec);
   const Tensor& tensor() const { return tensor_; }
@@ -47,7 +47,7 @@ struct OperatorForm;
 
 // One form of an operator: the functional one, or an in-place one (its name ends in '_'). Copied
 // freely; lives as long as the process.
-class Op {
+class TENON_API Op {
  public:
   // UsageError with the nearest names when there is none of that name.
   static Op Find(std::string_view name);
@@ -85,6 +85,6 @@ class Op {
 using ParallelForHook = void (*)(int64_t count, int64_t grain,
                                  void (*fn)(void* context, int64_t begin, int64_t end),
                                  void* context);
-void SetParallelFor(ParallelForHook run);
+TENON_API void SetParallelFor(ParallelForHook run);
 
 }  // namespace tenon

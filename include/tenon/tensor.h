@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "tenon/error.h"
+
 namespace tenon {
 
 enum class DType : uint8_t { kF32, kF16, kBF16, kF8E4M3, kI8, kI32, kI64, kBool };
@@ -52,6 +54,6 @@ struct Tensor {
 };
 
 // A row-major view over `data`.
-Tensor MakeTensor(void* data, DType dtype, std::span<const int64_t> shape);
+TENON_API Tensor MakeTensor(void* data, DType dtype, std::span<const int64_t> shape);
 
 }  // namespace tenon

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <string>
 #include <string_view>
 
 namespace tenon::cli {
@@ -21,8 +20,5 @@ void AddOps(CLI::App& app, int& exit_code);
 
 // Prints to standard output.
 void Print(std::string_view text);
-
-// `--format`: the value must be one of `formats`, the first one being the default.
-void AddFormat(CLI::App* command, std::string& format, const std::vector<std::string>& formats);
 
 }  // namespace tenon::cli

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/command.h"
+#include "cli/flags.h"
 
 namespace tenon::cli {
 namespace {

@@ -2,7 +2,6 @@
 #include <exception>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "cli/command.h"
 
 namespace tenon::cli {
@@ -10,14 +9,6 @@ namespace tenon::cli {
 void Print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   TENON_CHECK(std::fflush(stdout) == 0, "cannot write to standard output");
-}
-
-void AddFormat(CLI::App* command, std::string& format, const std::vector<std::string>& formats) {
-  format = formats.front();
-  command->add_option("--format", format, "Form of the output: " + Join(formats, ", "))
-      ->check(CLI::IsMember(formats))
-      ->capture_default_str()
-      ->option_text("FORMAT");
 }
 
 namespace {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/flags.h"
 #include "ops/registry.h"
 
 namespace tenon::cli {

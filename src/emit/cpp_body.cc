@@ -162,26 +162,38 @@ class CppBody : public CppValues {
         indent, name, body, lanes);
   }
 
-  // A stored value is rounded by the store itself.
-  Term StoredTerm(const ValueAt& value, const ir::Elem& elem) {
+  // What a store takes: a value that it rounds itself, or one that the loop has rounded already.
+  struct Stored {
+    std::string text;
+    bool is_exact = false;
+  };
+
+  Stored StoredValue(ValueAt value, const ir::Elem& elem) {
+    while (IsMovement(graph_.node(value.node).op)) value = ArgsOf(graph_, value, extents_)[0];
     const Node& node = graph_.node(value.node);
+    const bool is_rounding = (node.op == Op::kRound || node.op == Op::kCast) &&
+                             node.type.elem == elem && node.cast == ir::CastRule{};
+    if (!is_rounding) return {Get(value).text};
     const bool known = inner_.terms.contains(value.key()) || outer_.terms.contains(value.key());
-    if (!known && (node.op == Op::kRound || node.op == Op::kCast) && node.type.elem == elem &&
-        node.cast == ir::CastRule{}) {
-      return Get(ArgsOf(graph_, value, extents_)[0]);
-    }
-    return Get(value);
+    if (known) return {Get(value).text, true};
+    return {Get(ArgsOf(graph_, value, extents_)[0]).text};
   }
 
   std::string StoreText(const Store& store, const std::string& indent) {
     const PlanTensor& t = plan_.tensors[store.tensor];
     used_tensors_.insert(store.tensor);
-    const std::string first = StoredTerm(store.values[0], t.elem).text;
+    const Stored first = StoredValue(store.values[0], t.elem);
     const Address address = AddressOf(store.tensor, t.name, store.at, 0);
-    if (address.lane == 0) return fmt::format("{}StoreOne({}, {});\n", indent, first, address.text);
-    if (address.lane == 1) return fmt::format("{}Store(c, {}, {});\n", indent, first, address.text);
-    const std::string second = StoredTerm(store.values[1], t.elem).text;
-    return fmt::format("{}StorePairs(c, {}, {}, {});\n", indent, first, second, address.text);
+    if (address.lane == 0) {
+      return fmt::format("{}StoreOne({}, {});\n", indent, first.text, address.text);
+    }
+    if (address.lane == 1) {
+      return fmt::format("{}{}(c, {}, {});\n", indent, first.is_exact ? "StoreExact" : "Store",
+                         first.text, address.text);
+    }
+    const Stored second = StoredValue(store.values[1], t.elem);
+    return fmt::format("{}StorePairs(c, {}, {}, {});\n", indent, first.text, second.text,
+                       address.text);
   }
 
   std::string CopyText(const Store& store, const Dim& lanes, const std::string& indent) {
@@ -192,9 +204,15 @@ class CppBody : public CppValues {
     const int source = TensorOf(graph_.node(value.node));
     used_tensors_.insert(source);
     streams_ = true;
-    return fmt::format("{}CopyRow(call.stream, {}, {}, {});\n", indent,
-                       AddressOf(source, plan_.tensors[source].name, value.at, 0).text,
-                       AddressOf(store.tensor, out.name, store.at, 0).text, Use(lanes));
+    const PlanTensor& in = plan_.tensors[source];
+    const std::string to = AddressOf(store.tensor, out.name, store.at, 0).text;
+    const std::string copy =
+        fmt::format("CopyRow(call.stream, {}, {}, {});\n",
+                    AddressOf(source, in.name, value.at, 0).text, to, Use(lanes));
+    if (!in.optional) return indent + copy;
+    return fmt::format(
+        "{0}if (has_{1}) {{\n{0}  {2}{0}}} else {{\n{0}  FillRow({3}, {4}, {5});\n{0}}}\n", indent,
+        in.name, copy, AbsentText(in), to, Use(lanes));
   }
 
   std::map<std::string, std::pair<std::string, Dim>> kept_;  // key -> scratch row, its extent

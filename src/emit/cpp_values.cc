@@ -82,6 +82,10 @@ std::string CppValues::CppType(const ir::Elem& elem) {
   });
 }
 
+std::string CppValues::AbsentText(const PlanTensor& tensor) {
+  return fmt::format("Splat({})", FloatLiteral(tensor.absent));
+}
+
 std::string CppValues::Prologue() const {
   std::string text;
   for (size_t i = 0; i < plan_.tensors.size(); ++i) {
@@ -292,16 +296,23 @@ std::string CppValues::StrideName(int tensor, int axis) const {
   return fmt::format("{}{}_stride_{}", t.name, t.is_output ? "_out" : "", t.axes[axis].name);
 }
 
-std::string CppValues::LoadText(const Address& address, const std::string& name) {
-  if (address.lane == 0) return fmt::format("LoadOne({})", address.text);
-  if (address.lane == 1) return fmt::format("Load(c, {})", address.text);
-  auto& pair = pairs_[address.text];
-  if (pair.first.empty()) {
-    pair = {NewName(name + "_even"), NewName(name + "_odd")};
-    inner_.lines += fmt::format("{0}VF {1};\n{0}VF {2};\n{0}LoadPairs(c, {3}, {1}, {2});\n",
-                                inner_.indent, pair.first, pair.second, address.text);
+std::string CppValues::LoadText(const Address& address, const PlanTensor& tensor) {
+  if (address.lane == 2) {
+    auto& pair = pairs_[address.text];
+    if (pair.first.empty()) {
+      pair = {NewName(tensor.name + "_even"), NewName(tensor.name + "_odd")};
+      const std::string absent = tensor.optional ? " = " + AbsentText(tensor) : "";
+      const std::string when = tensor.optional ? "if (has_" + tensor.name + ") " : "";
+      inner_.lines +=
+          fmt::format("{0}VF {1}{3};\n{0}VF {2}{3};\n{0}{4}LoadPairs(c, {5}, {1}, {2});\n",
+                      inner_.indent, pair.first, pair.second, absent, when, address.text);
+    }
+    return address.parity == 0 ? pair.first : pair.second;
   }
-  return address.parity == 0 ? pair.first : pair.second;
+  const std::string load =
+      address.lane == 0 ? "LoadOne(" + address.text + ")" : "Load(c, " + address.text + ")";
+  if (!tensor.optional) return load;
+  return fmt::format("has_{} ? {} : {}", tensor.name, load, AbsentText(tensor));
 }
 
 CppValues::Term CppValues::LoadInput(const ValueAt& value, const Node& node) {
@@ -310,13 +321,15 @@ CppValues::Term CppValues::LoadInput(const ValueAt& value, const Node& node) {
   TENON_CHECK(t.role != RowRole::kIndex, "{}: index {} cannot be a value", plan_.name, t.name);
   if (t.role == RowRole::kTable) return LoadFetched(value, tensor, value.at);
   used_tensors_.insert(tensor);
-  const Address address = AddressOf(tensor, t.name, value.at, 0);
-  std::string load = LoadText(address, t.name);
-  if (address.lane == 2 && !t.optional) return ScopeFor(value).terms[value.key()] = {load};
-  if (t.optional) {
-    load = fmt::format("has_{} ? {} : Splat({})", t.name, load, FloatLiteral(t.absent));
-  }
-  return Define(value, t.name + "_v", Kind::kVector, load);
+  return DefineLoad(value, t, AddressOf(tensor, t.name, value.at, 0));
+}
+
+// Pairs have variables of their own.
+CppValues::Term CppValues::DefineLoad(const ValueAt& value, const PlanTensor& tensor,
+                                      const Address& address) {
+  const std::string load = LoadText(address, tensor);
+  if (address.lane == 2) return ScopeFor(value).terms[value.key()] = {load};
+  return Define(value, tensor.name + "_v", Kind::kVector, load);
 }
 
 CppValues::Term CppValues::LoadTable(const ValueAt& value, const Node& gather) {
@@ -334,10 +347,7 @@ CppValues::Term CppValues::LoadFetched(const ValueAt& value, int tensor,
     used_tables_.push_back(tensor);
     for (size_t k = 1; k < t.axes.size(); ++k) Use(t.axes[k].size);
   }
-  const Address address = AddressOf(tensor, t.name + "_row", at, 1);
-  const std::string load = LoadText(address, t.name);
-  if (address.lane == 2) return ScopeFor(value).terms[value.key()] = {load};
-  return Define(value, t.name + "_v", Kind::kVector, load);
+  return DefineLoad(value, t, AddressOf(tensor, t.name + "_row", at, 1));
 }
 
 }  // namespace tenon::emit

@@ -49,6 +49,7 @@ class CppValues {
                     size_t first_axis);
   int TensorOf(const ir::Node& input) const { return tensor_index_.at(input.name); }
   static std::string CppType(const ir::Elem& elem);
+  static std::string AbsentText(const PlanTensor& tensor);  // what an absent optional input reads as
 
   const ir::Graph& graph_;
   const RowPlan& plan_;
@@ -68,7 +69,8 @@ class CppValues {
   Term LoadInput(const ValueAt& value, const ir::Node& node);
   Term LoadTable(const ValueAt& value, const ir::Node& gather);
   Term LoadFetched(const ValueAt& value, int tensor, const std::vector<ir::Dim>& at);
-  std::string LoadText(const Address& address, const std::string& name);
+  Term DefineLoad(const ValueAt& value, const PlanTensor& tensor, const Address& address);
+  std::string LoadText(const Address& address, const PlanTensor& tensor);
   std::string Pointer(int tensor, const std::string& base, const std::string& offset);
   ir::Dim StrideOf(int tensor, int axis);
   std::string StrideName(int tensor, int axis) const;

@@ -193,8 +193,8 @@ class Planner {
     }
     const Node& source = graph_.node(value.node);
     const auto last = value.at.empty() ? std::nullopt : value.at.back().LinearIn(kLaneVar);
-    return source.op == Op::kInput && !source.optional && HasRowAxis(source) && last &&
-           last->first == 1 && tensor_of_.contains(value.node) &&
+    return source.op == Op::kInput && HasRowAxis(source) && last && last->first == 1 &&
+           tensor_of_.contains(value.node) &&
            plan_.tensors[tensor_of_.at(value.node)].role == cpu::RowRole::kRow;
   }
 

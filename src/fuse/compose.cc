@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "fuse/body.h"
 #include "ir/source_op.h"
 #include "ir/transform.h"
 
@@ -45,6 +46,10 @@ std::vector<std::string_view> ResultNames(const ir::Node& call) {
 }  // namespace
 
 ir::Value WithAxes(ir::Value value, const std::vector<ir::Axis>& axes) {
+  if (value.type().axes == axes) return value;
+  // A reshape of a reshape is one.
+  const ir::Node& node = value.builder()->graph().node(value.id());
+  if (node.op == ir::Op::kReshape) return WithAxes({value.builder(), node.args[0]}, axes);
   return Reshape(value, axes);
 }
 
@@ -165,6 +170,7 @@ std::vector<ir::Value> Composer::Call(std::string_view op, std::string_view name
                                       const std::vector<ir::Value>& args,
                                       std::map<std::string, ir::AttrValue> attributes,
                                       std::vector<ir::Type> results) {
+  FillDefaults(op, attributes);
   attributes[std::string(ir::kCallArgs)] = std::string(names);
   return builder_.Call(op, args, std::move(attributes), std::move(results));
 }
@@ -210,6 +216,7 @@ void Composer::AddOutputs(const ComposePart& part, bool last) {
   }
   for (const ir::Output& output : part.graph->outputs()) read_by(output.value);
   for (const auto& [call, results] : results_) {
+    std::vector<NamedValue> outputs;
     const ir::Node& node = source(call);
     const auto names = ResultNames(node);
     for (size_t i = 0; i < results.size(); ++i) {
@@ -224,8 +231,9 @@ void Composer::AddOutputs(const ComposePart& part, bool last) {
       if (!read.contains(id) || (linked && !request_.keep_link)) continue;
       std::string name = i < names.size() ? std::string(names[i]) : fmt::format("y{}", i);
       if (part.calls.back() == call && names.size() == 1) name = linked ? "residual_out" : "y";
-      builder_.Output(Unique(std::move(name)), results[i]);
+      outputs.push_back({std::move(name), results[i]});
     }
+    outputs_.push_back(std::move(outputs));
   }
 }
 
@@ -234,7 +242,11 @@ ir::Graph Composer::Run() {
     RunPart(request_.parts[i]);
     AddOutputs(request_.parts[i], i + 1 == request_.parts.size());
   }
-  return builder_.Take();
+  // What the last operator gives is what the caller asks for first.
+  for (auto call = outputs_.rbegin(); call != outputs_.rend(); ++call) {
+    for (NamedValue& output : *call) builder_.Output(Unique(std::move(output.name)), output.value);
+  }
+  return ir::EliminateDeadNodes(builder_.Take());
 }
 
 void Composer::Refuse(const ir::Node& call, std::string_view why) const {

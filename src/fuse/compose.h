@@ -73,6 +73,11 @@ class Composer {
   void AddOutputs(const ComposePart& part, bool last);
   std::string Unique(std::string name);
 
+  struct NamedValue {
+    std::string name;
+    ir::Value value;
+  };
+
   const ComposeRequest& request_;
   const ComposePart* part_ = nullptr;
   ir::Builder builder_;
@@ -82,6 +87,7 @@ class Composer {
   std::set<std::string> names_;
   std::map<std::string, ir::Value> weights_;  // by name in the source
   ir::Value last_;
+  std::vector<std::vector<NamedValue>> outputs_;  // of each matched call, in order
 };
 
 // One operator: its results, in their natural axes (heads apart).

@@ -184,12 +184,15 @@ constexpr std::array<Row, 14> kRows = {{{"split", Split},
 }  // namespace
 
 ir::Value SplitHeads(ir::Value x, const ir::Dim& head_dim, std::string_view heads) {
-  const std::vector<ir::Axis>& axes = x.type().axes;
-  if (axes.back().size == head_dim) return x;
-  const ir::Dim count = ir::Dim::FloorDiv(axes.back().size, head_dim);
-  TENON_CHECK(count * head_dim == axes.back().size, "{} channels are no multiple of {}",
-              axes.back().size.text(), head_dim.text());
-  return SplitAxis(x, axes.back().name, {{std::string(heads), count}, {"head_dim", head_dim}});
+  std::vector<ir::Axis> axes = x.type().axes;
+  if (axes.size() > 2 && axes.back().size == head_dim) return x;
+  const ir::Dim width = axes.back().size;
+  const ir::Dim count = ir::Dim::FloorDiv(width, head_dim);
+  TENON_CHECK(count * head_dim == width, "{} channels are no multiple of {}", width.text(),
+              head_dim.text());
+  axes.back() = {std::string(heads), count};
+  axes.push_back({"head_dim", head_dim});
+  return WithAxes(x, axes);
 }
 
 Translation FindTranslation(std::string_view op) {

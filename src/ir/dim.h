@@ -36,7 +36,7 @@ class Dim {
   // Normal form; Dim(text) reads it back.
   const std::string& text() const { return text_; }
   std::optional<int64_t> constant() const;
-  int64_t constant_term() const;  // what is left when every size is 0
+  int64_t constant_term() const;             // what is left when every size is 0
   std::vector<std::string> symbols() const;  // sorted, unique
 
   // UsageError naming the size that has no value, or on a division by zero.

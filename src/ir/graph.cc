@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "ir/ir.h"
 
 namespace tenon::ir {
@@ -25,27 +26,49 @@ constexpr std::string_view kReduceNames[] = {"sum", "mean", "max", "min", "amax"
 constexpr std::string_view kRoundingNames[] = {"rne", "rtz", "floor"};
 constexpr std::string_view kIndexRuleNames[] = {"error", "skip", "zero", "clamp"};
 
-std::string AttrText(const AttrValue& value) {
-  struct Visitor {
-    std::string operator()(bool v) const { return v ? "true" : "false"; }
-    std::string operator()(int64_t v) const { return std::to_string(v); }
-    std::string operator()(double v) const { return fmt::format("{}", v); }
-    std::string operator()(const std::string& v) const { return '"' + v + '"'; }
-    std::string operator()(const std::vector<int64_t>& v) const {
-      std::string text = "[";
-      for (int64_t x : v) text += std::to_string(x) + ",";
-      return text + "]";
-    }
-  };
-  return std::visit(Visitor{}, value);
-}
-
 }  // namespace
 
 std::string_view OpName(Op op) { return kOpNames[static_cast<int>(op)]; }
 std::string_view ReduceName(ReduceKind kind) { return kReduceNames[static_cast<int>(kind)]; }
 std::string_view RoundingName(Rounding r) { return kRoundingNames[static_cast<int>(r)]; }
 std::string_view IndexRuleName(IndexRule rule) { return kIndexRuleNames[static_cast<int>(rule)]; }
+
+std::string QuotedText(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (code < 0x20 || code == 0x7F) {
+      out += fmt::format("\\x{:02x}", code);
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+// A float that reads back as one, not as an integer.
+std::string RealText(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string AttrText(const AttrValue& value) {
+  struct Visitor {
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return RealText(v); }
+    std::string operator()(const std::string& v) const { return QuotedText(v); }
+    std::string operator()(const std::vector<int64_t>& v) const {
+      std::vector<std::string> parts;
+      for (int64_t x : v) parts.push_back(std::to_string(x));
+      return "[" + Join(parts, ", ") + "]";
+    }
+  };
+  return std::visit(Visitor{}, value);
+}
 
 std::string ElemText(const Elem& elem) {
   switch (elem.kind) {

@@ -92,6 +92,23 @@ Type IntegerArithmetic(const Node& node, const Args& args) {
   return {WidestInteger(args), args.BroadcastAxes()};
 }
 
+Type LogicType(const Node& node, const Args& args, size_t count) {
+  args.Count(count);
+  for (size_t i = 0; i < count; ++i) {
+    TENON_CHECK(args[i].elem == kBool, "{}: takes bool, got {}", OpName(node.op),
+                TypeText(args[i]));
+  }
+  return {kBool, args.BroadcastAxes()};
+}
+
+// Bits are those of one type.
+Type BitsType(const Node& node, const Args& args, const Elem& from, const Elem& to) {
+  args.Count(1);
+  TENON_CHECK(args[0].elem == from, "{}: takes {}, got {}", OpName(node.op), ElemText(from),
+              TypeText(args[0]));
+  return {to, args[0].axes};
+}
+
 Type SelectType(const Args& args) {
   args.Count(3);
   TENON_CHECK(args[0].elem == kBool, "select: the condition must be bool, got {}",
@@ -206,17 +223,27 @@ Type ScatterType(const Node& node, const Args& args) {
   std::vector<Axis> expected = args[1].axes;
   TENON_CHECK(!args[0].axes.empty(), "scatter_row: the target must have rows");
   expected.insert(expected.end(), args[0].axes.begin() + 1, args[0].axes.end());
-  TENON_CHECK(args[2].axes == expected, "scatter_row: the value must be {}, got {}",
-              TypeText({args[2].elem, expected}), TypeText(args[2]));
+  TENON_CHECK(args[2] == (Type{args[0].elem, expected}),
+              "scatter_row: the value must be {}, got {}", TypeText({args[0].elem, expected}),
+              TypeText(args[2]));
   return args[0];
 }
 
-Type WriteSliceType(const Args& args) {
+Type WriteSliceType(const Node& node, const Args& args) {
   args.Count(2);
+  Type expected = args[0];
   args.DimOf(0);
-  args.DimOf(1);
-  TENON_CHECK(args[0].axes.size() == args[1].axes.size(), "write_slice: {} and {} differ in rank",
+  TENON_CHECK(args[1].axes.size() == expected.axes.size(), "write_slice: {} and {} differ in rank",
               TypeText(args[0]), TypeText(args[1]));
+  const auto dim = static_cast<size_t>(node.dim);
+  expected.axes[dim] = args[1].axes[dim];
+  TENON_CHECK(args[1] == expected, "write_slice: the value must be {}, got {}", TypeText(expected),
+              TypeText(args[1]));
+  const auto rest = (args[0].axes[dim].size - expected.axes[dim].size - node.offset).constant();
+  TENON_CHECK(rest.value_or(0) >= 0 && node.offset.constant().value_or(0) >= 0,
+              "write_slice: {} elements at {} do not lie within axis {} of {}",
+              expected.axes[dim].size.text(), node.offset.text(), args[0].axes[dim].name,
+              TypeText(args[0]));
   return args[0];
 }
 
@@ -297,13 +324,13 @@ Type Infer(const Graph& graph, const Node& node) {
     case Op::kLe:
     case Op::kEq:
     case Op::kNe:
-    case Op::kAnd:
-    case Op::kOr:
       args.Count(2);
       return {kBool, args.BroadcastAxes()};
+    case Op::kAnd:
+    case Op::kOr:
+      return LogicType(node, args, 2);
     case Op::kNot:
-      args.Count(1);
-      return {kBool, args[0].axes};
+      return LogicType(node, args, 1);
     case Op::kSelect:
       return SelectType(args);
     case Op::kIntDiv:
@@ -314,11 +341,9 @@ Type Infer(const Graph& graph, const Node& node) {
     case Op::kShiftRight:
       return IntegerArithmetic(node, args);
     case Op::kBitsOf:
-      args.Count(1);
-      return {kI32, args[0].axes};
+      return BitsType(node, args, kF32, kI32);
     case Op::kFromBits:
-      args.Count(1);
-      return {kF32, args[0].axes};
+      return BitsType(node, args, kI32, kF32);
     case Op::kCast:
     case Op::kRound:
       args.Count(1);
@@ -343,7 +368,7 @@ Type Infer(const Graph& graph, const Node& node) {
     case Op::kScatterRow:
       return ScatterType(node, args);
     case Op::kWriteSlice:
-      return WriteSliceType(args);
+      return WriteSliceType(node, args);
     case Op::kLimitRows:
       args.Count(2);
       args.DimOf(0);

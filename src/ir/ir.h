@@ -179,6 +179,12 @@ struct Span {
 };
 
 using AttrValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
+std::string AttrText(const AttrValue& value);  // true, -8, 1e-06, "neox", [16, 24, 24]
+
+// The words of the text form: a quoted string, and a float that reads back as one.
+std::string QuotedText(std::string_view text);
+std::string RealText(double value);
+
 using NodeId = int32_t;
 
 // One node. A field keeps its default unless the comment names the node's op; the verifier checks.

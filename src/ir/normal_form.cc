@@ -73,6 +73,8 @@ class Normaliser {
            std::signbit(node.value) == std::signbit(value);
   }
 
+  bool IsFloatNeg(NodeId id) { return At(id).op == Op::kNeg && TypeOf(id).elem == kF32; }
+
   // Adds a node whose arguments are in normal form, itself brought to it.
   NodeId Simplify(Node node) {
     if (WidensArguments(node)) {
@@ -80,9 +82,14 @@ class Normaliser {
     }
     if (IsElementwise(node.op)) DropBroadcasts(&node);
     node.type = InferType(copy_.graph(), node);
-    if (const std::optional<NodeId> same = Identity(node)) return *same;
-    if (const std::optional<NodeId> folded = Fold(node)) return *folded;
-    if (const std::optional<NodeId> other = Respell(node)) return *other;
+    std::optional<NodeId> other = Identity(node);
+    if (!other) other = Fold(node);
+    if (!other) other = Respell(node);
+    if (other) {
+      TENON_ASSERT(TypeOf(*other) == node.type, "{}: {} became {}", OpName(node.op),
+                   TypeText(node.type), TypeText(TypeOf(*other)));
+      return *other;
+    }
     Order(&node);
     return copy_.Add(std::move(node));
   }
@@ -238,15 +245,15 @@ class Normaliser {
     switch (node.op) {
       case Op::kSub:
         if (constant) return Make(node, Op::kAdd, {a, Constant(-At(b).value, kF32)});
-        if (At(b).op == Op::kNeg) return Make(node, Op::kAdd, {a, At(b).args[0]});
+        if (IsFloatNeg(b)) return Make(node, Op::kAdd, {a, At(b).args[0]});
         return std::nullopt;
       case Op::kAdd:
-        if (At(b).op == Op::kNeg) return Make(node, Op::kSub, {a, At(b).args[0]});
-        if (At(a).op == Op::kNeg) return Make(node, Op::kSub, {b, At(a).args[0]});
+        if (IsFloatNeg(b)) return Make(node, Op::kSub, {a, At(b).args[0]});
+        if (IsFloatNeg(a)) return Make(node, Op::kSub, {b, At(a).args[0]});
         return std::nullopt;
       case Op::kMul:
-        if (IsConst(b, -1)) return Make(node, Op::kNeg, {a});
-        if (IsConst(a, -1)) return Make(node, Op::kNeg, {b});
+        if (IsConst(b, -1) && TypeOf(a).elem.is_float()) return Make(node, Op::kNeg, {a});
+        if (IsConst(a, -1) && TypeOf(b).elem.is_float()) return Make(node, Op::kNeg, {b});
         return std::nullopt;
       default:
         if (At(b).op == Op::kSqrt && IsConst(a, 1)) {

@@ -18,43 +18,6 @@ bool IsWord(std::string_view text) {
                                       [](unsigned char c) { return std::isalnum(c) || c == '_'; });
 }
 
-std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += {'\\', c};
-    } else if (code < 0x20 || code == 0x7F) {
-      out += fmt::format("\\x{:02x}", code);
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
-
-// A float that reads back as one, not as an integer.
-std::string RealText(double value) {
-  std::string text = fmt::format("{}", value);
-  if (text.find_first_of(".en") == std::string::npos) text += ".0";
-  return text;
-}
-
-std::string AttrText(const AttrValue& value) {
-  struct Visitor {
-    std::string operator()(bool v) const { return v ? "true" : "false"; }
-    std::string operator()(int64_t v) const { return std::to_string(v); }
-    std::string operator()(double v) const { return RealText(v); }
-    std::string operator()(const std::string& v) const { return Quoted(v); }
-    std::string operator()(const std::vector<int64_t>& v) const {
-      std::vector<std::string> parts;
-      for (int64_t x : v) parts.push_back(std::to_string(x));
-      return "[" + Join(parts, ", ") + "]";
-    }
-  };
-  return std::visit(Visitor{}, value);
-}
-
 std::string CastText(const CastRule& rule) {
   std::string text;
   if (rule.rounding != Rounding::kNearestEven)
@@ -68,7 +31,7 @@ std::string CallText(const std::map<std::string, AttrValue>& call) {
   if (call.empty()) return "";
   std::vector<std::string> parts;
   for (const auto& [name, value] : call) {
-    parts.push_back(fmt::format("{}={}", IsWord(name) ? name : Quoted(name), AttrText(value)));
+    parts.push_back(fmt::format("{}={}", IsWord(name) ? name : QuotedText(name), AttrText(value)));
   }
   return " {" + Join(parts, ", ") + "}";
 }
@@ -89,7 +52,7 @@ std::string FieldsText(const Node& node) {
   if (fields & kFieldCast) text += CastText(node.cast);
   if (fields & kFieldIndexRule) text += fmt::format(" {}", IndexRuleName(node.index_rule));
   if (fields & kFieldPropagateNan && !node.propagate_nan) text += " ignore_nan";
-  if (fields & kFieldName) text += " " + Quoted(node.name);
+  if (fields & kFieldName) text += " " + QuotedText(node.name);
   if (fields & kFieldCall) text += CallText(node.call);
   return text;
 }
@@ -125,8 +88,8 @@ std::string Line(const Graph& graph, NodeId id, std::span<const std::string> lab
 
 std::string LocationText(const Span& span) {
   if (span.file.empty()) return "";
-  const std::string symbol = span.symbol.empty() ? "" : ", " + Quoted(span.symbol);
-  return fmt::format(" loc({}:{}{})", Quoted(span.file), span.line, symbol);
+  const std::string symbol = span.symbol.empty() ? "" : ", " + QuotedText(span.symbol);
+  return fmt::format(" loc({}:{}{})", QuotedText(span.file), span.line, symbol);
 }
 
 }  // namespace
@@ -134,14 +97,14 @@ std::string LocationText(const Span& span) {
 std::string PrintGraph(const Graph& graph) {
   const std::vector<std::string> labels = Labels(graph);
   std::string text =
-      fmt::format("graph {} {{\n", IsWord(graph.name()) ? graph.name() : Quoted(graph.name()));
+      fmt::format("graph {} {{\n", IsWord(graph.name()) ? graph.name() : QuotedText(graph.name()));
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     text += "  " + Line(graph, id, labels) + LocationText(graph.node(id).span) + "\n";
   }
   for (const Output& output : graph.outputs()) {
-    text += fmt::format("  output {} = %{}", Quoted(output.name),
+    text += fmt::format("  output {} = %{}", QuotedText(output.name),
                         labels[static_cast<size_t>(output.value)]);
-    if (!output.in_place.empty()) text += " in_place " + Quoted(output.in_place);
+    if (!output.in_place.empty()) text += " in_place " + QuotedText(output.in_place);
     if (!output.strides.empty()) {
       std::vector<std::string> strides;
       for (const Dim& stride : output.strides) strides.push_back(stride.text());

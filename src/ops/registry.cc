@@ -50,7 +50,7 @@ std::span<const Operator> Operators() {
   return *operators;
 }
 
-OperatorForm FindOperator(std::string_view name) {
+const OperatorForm& FindOperator(std::string_view name) {
   const auto it = Forms().find(name);
   if (it != Forms().end()) return it->second;
   const std::vector<std::string> near = NearestNames(name, OperatorNames());

@@ -44,7 +44,7 @@ struct OperatorForm {
 };
 
 // UsageError with the nearest names when there is none of that name.
-OperatorForm FindOperator(std::string_view name);
+const OperatorForm& FindOperator(std::string_view name);
 std::vector<std::string> OperatorNames();  // in-place forms included, sorted
 
 }  // namespace tenon::ops

@@ -21,8 +21,7 @@ HWY_FLATTEN void RmsNormRow(const BF16* x, const float* weight, BF16* y, size_t 
     const VF v = Load(c, x);
     squares.Add(c, v * v);
   });
-  const VF mean = squares.Total() / Splat(static_cast<float>(n));
-  const VF scale = Rsqrt(mean + Splat(eps));
+  const VF scale = Splat(1.0f / std::sqrt(squares.TotalScalar() / static_cast<float>(n) + eps));
   ForEachChunk(n, [&](auto c) HWY_ATTR { Store(c, Load(c, x) * scale * Load(c, weight), y); });
 }
 

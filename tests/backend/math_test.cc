@@ -38,8 +38,12 @@ void MapNumber(int number, const float* x, float* y, size_t n) {
   kMaps[number](x, y, n);
 }
 
-void MapMinimum(const float* a, const float* b, float* y, size_t n) { Map2<Minimum>(a, b, y, n); }
-void MapMaximum(const float* a, const float* b, float* y, size_t n) { Map2<Maximum>(a, b, y, n); }
+void MapMinimum(const float* a, const float* b, float* y, size_t n) {
+  Map2<Minimum<VF>>(a, b, y, n);
+}
+void MapMaximum(const float* a, const float* b, float* y, size_t n) {
+  Map2<Maximum<VF>>(a, b, y, n);
+}
 void MapBounds(const float* x, float* y, size_t n) {
   ForEachChunk(n, [&](auto c) HWY_ATTR {
     Store(c, BoundAbove(BoundBelow(Load(c, x), Splat(-7.0f)), Splat(7.0f)), y);

@@ -49,20 +49,11 @@ HWY_INLINE Reductions ReduceRow(const T* x, size_t n) {
     min.Add(c, v - Splat(1.0f));
     amax.Add(c, v + Splat(1.0f));
   });
-  return {hn::GetLane(sum.Total()), hn::GetLane(max.Total()), hn::GetLane(min.Total()),
-          hn::GetLane(amax.Total())};
+  return {sum.TotalScalar(), max.TotalScalar(), min.TotalScalar(), amax.TotalScalar()};
 }
 
 HWY_FLATTEN Reductions ReduceFloats(const float* x, size_t n) { return ReduceRow(x, n); }
 HWY_FLATTEN Reductions ReduceBrains(const BF16* x, size_t n) { return ReduceRow(x, n); }
-
-// Every lane of a total holds the same value.
-HWY_FLATTEN void SumToLanes(const float* x, float* y, size_t n) {
-  SumAccumulator sum;
-  ForEachBlock(n, [&](auto c) HWY_ATTR { sum.Add(c, Load(c, x)); });
-  const VF total = sum.Total();
-  ForEachChunk(64, [&](auto c) HWY_ATTR { Store(c, total, y); });
-}
 
 HWY_FLATTEN void CopyThroughScratch(const float* x, float* y, size_t n) {
   float* row = ScratchRow(0, n);
@@ -81,8 +72,6 @@ constexpr TargetTable<Reductions(const float*, size_t)> kReduceFloats = {
     HWY_CHOOSE_AVX2(ReduceFloats), HWY_CHOOSE_AVX3(ReduceFloats)};
 constexpr TargetTable<Reductions(const BF16*, size_t)> kReduceBrains = {
     HWY_CHOOSE_AVX2(ReduceBrains), HWY_CHOOSE_AVX3(ReduceBrains)};
-constexpr TargetTable<void(const float*, float*, size_t)> kSumToLanes = {
-    HWY_CHOOSE_AVX2(SumToLanes), HWY_CHOOSE_AVX3(SumToLanes)};
 constexpr TargetTable<void(const float*, float*, size_t)> kCopyThroughScratch = {
     HWY_CHOOSE_AVX2(CopyThroughScratch), HWY_CHOOSE_AVX3(CopyThroughScratch)};
 
@@ -145,17 +134,6 @@ TEST(Reductions, FollowTheScalarModelForEveryLength) {
     for (Target target : SupportedTargets()) {
       ExpectSame(kReduceFloats[target](floats.row(), n), expected, n, target);
       ExpectSame(kReduceBrains[target](brains.row(), n), expected, n, target);
-    }
-  }
-}
-
-TEST(Reductions, ReturnTheResultInEveryLane) {
-  for (size_t n : {1, 100, 128}) {
-    const std::vector<float> x = Noise(n);
-    for (Target target : SupportedTargets()) {
-      std::vector<float> y(64);
-      kSumToLanes[target](x.data(), y.data(), n);
-      for (float v : y) EXPECT_EQ(Bits(v), Bits(ScalarSum(x)));
     }
   }
 }

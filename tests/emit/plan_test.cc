@@ -54,6 +54,17 @@ TEST(RowPlan, IsAFunctionOfTheGraphAlone) {
             PlanText(Rope(true), MakeRowPlan(Rope(true))));
 }
 
+TEST(EmitCpp, PairsOfAnInputThatIsNotThereAreNotLoaded) {
+  Builder b("scaled_pairs");
+  const std::vector<Axis> row = {NamedAxis("tokens"), {"width", "2*half"}};
+  const Value x = b.Input("x", Elem::Storage(), row);
+  const Value w = b.OptionalInput("weight", Elem::Param(), {row[1]}, 1.0);
+  const Value pairs = SplitAxis(x * w, "width", {NamedAxis("half"), {"pair", 2}});
+  b.Output("y", Round(Pick(pairs, "pair", 0) + Pick(pairs, "pair", 1), Elem::Storage()));
+  const std::string text = EmitCppRuntimeFile({"scaled_pairs", "", "", &b.graph()}, DType::kF32);
+  EXPECT_THAT(text, testing::HasSubstr("if (has_weight) LoadPairs(c, weight, "));
+}
+
 std::string WhyNot(Builder& b) {
   try {
     EmitCppRuntimeFile({b.graph().name(), "", "", &b.graph()}, DType::kF32);

@@ -87,7 +87,7 @@ class Generator {
     const auto dim = static_cast<size_t>(Below(axes.size()));
     switch (op) {
       case Op::kReduce:
-        return Reduce(static_cast<ReduceKind>(Below(6)), first, axes[dim].name, Below(2) == 0);
+        return Reduced(static_cast<ReduceKind>(Below(6)), first, axes[dim].name);
       case Op::kBroadcast:
         return Broadcast(first, {kRows, kCols});
       case Op::kSlice:
@@ -117,6 +117,11 @@ class Generator {
       default:
         return builder_.Const(Below(5) * 0.25);
     }
+  }
+
+  Value Reduced(ReduceKind kind, Value a, const std::string& axis) {
+    const bool sums = kind == ReduceKind::kSum || kind == ReduceKind::kMean;
+    return Reduce(kind, a, axis, sums || Below(2) == 0);
   }
 
   Value Flag() {

@@ -104,7 +104,16 @@ HWY_INLINE void StoreFirstWords(hn::Vec<D> v, D d, hn::TFromD<D>* to, size_t cou
 HWY_INLINE VF FromWords(float, VU bits) { return hn::BitCast(DF(), bits); }
 
 HWY_INLINE VF FromWords(BF16, V16 bits) {
+#if HWY_TARGET <= HWY_AVX3
+  // One shuffle instead of a widening and a shift, which compete for the same ports.
+  alignas(64) static constexpr uint16_t kUpper[32] = {0, 0,  0, 1,  0, 2,  0, 3,  0, 4, 0,
+                                                      5, 0,  6, 0,  7, 0,  8, 0,  9, 0, 10,
+                                                      0, 11, 0, 12, 0, 13, 0, 14, 0, 15};
+  return VF{_mm512_castsi512_ps(_mm512_maskz_permutexvar_epi16(
+      0xAAAAAAAA, _mm512_load_si512(kUpper), _mm512_castsi256_si512(bits.raw)))};
+#else
   return hn::BitCast(DF(), hn::ShiftLeft<16>(hn::PromoteTo(DU(), bits)));
+#endif
 }
 
 HWY_INLINE VF FromWords(F16, V16 bits) {
@@ -114,13 +123,27 @@ HWY_INLINE VF FromWords(F16, V16 bits) {
 // Through f16, whose conversion takes denormals at full speed: e4m3's exponent and mantissa fields
 // read as f16 fields make a value that is 2^8 too small.
 HWY_INLINE VF FromWords(F8E4M3, V8 bits) {
-  const D16 d;
-  const V16 wide = hn::PromoteTo(d, bits);
-  const V16 sign = hn::And(hn::ShiftLeft<8>(wide), hn::Set(d, 0x8000));
-  const V16 magnitude = hn::And(hn::ShiftLeft<7>(wide), hn::Set(d, 0x3F80));
-  const auto is_nan = hn::Eq(magnitude, hn::Set(d, 0x3F80));
-  const V16 half = hn::Or(hn::IfThenElse(is_nan, hn::Set(d, 0x7E00), magnitude), sign);
-  return hn::Mul(FromWords(F16(), half), hn::Set(DF(), 256.0f));
+  const DF d;
+  const DU du;
+  const hn::RebindToSigned<D16> d16;
+  const auto high = hn::BitCast(d16, hn::ShiftLeft<8>(hn::PromoteTo(D16(), bits)));
+  // The shift doubles the sign bit; the copy is taken out.
+  const auto half = hn::And(hn::ShiftRight<1>(high), hn::Set(d16, static_cast<int16_t>(0xBFFF)));
+  const VF v = hn::Mul(FromWords(F16(), hn::BitCast(D16(), half)), hn::Set(d, 256.0f));
+  const VU sign = hn::Set(du, 0x80000000);
+  const VU nan = hn::Set(du, 0x7FC00000);
+#if HWY_TARGET <= HWY_AVX3
+  const __m128i magnitude_bits = _mm_set1_epi8(0x7F);
+  const __mmask16 is_nan =
+      _mm_cmpeq_epi8_mask(_mm_and_si128(bits.raw, magnitude_bits), magnitude_bits);
+  constexpr int kAndOr = 0xEA;  // a & b | c
+  return hn::BitCast(d, VU{_mm512_mask_ternarylogic_epi32(hn::BitCast(du, v).raw, is_nan, sign.raw,
+                                                          nan.raw, kAndOr)});
+#else
+  const MF is_nan = hn::Eq(hn::Abs(v), hn::Set(d, 480.0f));  // 0x7F read as a number
+  const VU signed_nan = hn::Or(hn::And(hn::BitCast(du, v), sign), nan);
+  return hn::IfThenElse(is_nan, hn::BitCast(d, signed_nan), v);
+#endif
 }
 
 HWY_INLINE VF FromWords(int8_t, V8 bits) {
@@ -134,51 +157,76 @@ HWY_INLINE VF FromWords(int8_t, V8 bits) {
 HWY_INLINE VU BF16InUpperHalf(VF v) {
   const DU d;
   const VU bits = hn::BitCast(d, v);
-  const VU odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1));
-  const VU rounded = hn::Add(hn::Add(bits, hn::Set(d, 0x7FFF)), odd);
+  const VU half = hn::Add(bits, hn::Set(d, 0x7FFF));
+#if HWY_TARGET <= HWY_AVX3
+  const __mmask16 is_odd = _mm512_test_epi32_mask(bits.raw, _mm512_set1_epi32(0x10000));
+  const VU rounded{_mm512_mask_add_epi32(half.raw, is_odd, half.raw, _mm512_set1_epi32(1))};
+#else
+  const VU rounded = hn::Add(half, hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1)));
+#endif
   const VU quiet = hn::Or(bits, hn::Set(d, 0x00400000));
   return hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(v)), quiet, rounded);
 }
 
-// |v| rounded to e4m3, as float; NaN gives 448.
-HWY_INLINE VF MagnitudeInF8(VF v) {
+// |v| on its way to e4m3. Adding 2^(20 + e), where 2^e is v's power of two but at least 2^-6,
+// leaves v in steps of 2^(e - 3): the three mantissa bits, rounded to even by the addition itself.
+struct F8Steps {
+  VU power;  // bits of 2^e
+  VF rounder;
+  VF sum;  // |v| + rounder; NaN counts as 448
+};
+
+HWY_INLINE F8Steps CountF8Steps(VF v) {
   const DF d;
   const DU du;
   // minps returns its second operand when the first is NaN.
-  const VF clamped = hn::Min(hn::Abs(v), hn::Set(d, 448.0f));
-  const VU bits = hn::BitCast(du, clamped);
-  const VU odd = hn::And(hn::ShiftRight<20>(bits), hn::Set(du, 1));
-  const VU rounded =
-      hn::And(hn::Add(hn::Add(bits, hn::Set(du, 0x7FFFF)), odd), hn::Set(du, 0xFFF00000));
-  // Below the smallest normal the step is 2^-9: one ulp of floats next to 2^14.
-  const VF magic = hn::Set(d, 0x1p14f);
-  const VF subnormal = hn::Sub(hn::Add(clamped, magic), magic);
-  return hn::IfThenElse(hn::Lt(clamped, hn::Set(d, 0x1p-6f)), subnormal, hn::BitCast(d, rounded));
+  const VF magnitude = hn::Min(hn::Abs(v), hn::Set(d, 448.0f));
+  const VU exponent = hn::And(hn::BitCast(du, magnitude), hn::Set(du, 0x7F800000));
+  const VU power = hn::Max(exponent, hn::Set(du, 121u << 23));
+  // 0x38 is minus the bias of the code's exponent field, 121 << 3, in its low byte.
+  const VF rounder = hn::BitCast(d, hn::Add(power, hn::Set(du, (20u << 23) + 0x38)));
+  return {power, rounder, hn::Add(magnitude, rounder)};
 }
 
 HWY_INLINE VU ToWords(float, VF v) { return hn::BitCast(DU(), v); }
 
 HWY_INLINE V16 ToWords(BF16, VF v) {
-  return hn::TruncateTo(D16(), hn::ShiftRight<16>(BF16InUpperHalf(v)));
+  const VU words = BF16InUpperHalf(v);
+#if HWY_TARGET <= HWY_AVX3
+  alignas(64) static constexpr uint16_t kUpper[32] = {1,  3,  5,  7,  9,  11, 13, 15,
+                                                      17, 19, 21, 23, 25, 27, 29, 31};
+  return V16{
+      _mm512_castsi512_si256(_mm512_permutexvar_epi16(_mm512_load_si512(kUpper), words.raw))};
+#else
+  const __m256i upper =
+      _mm256_setr_epi8(2, 3, 6, 7, 10, 11, 14, 15, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                       -1, -1, -1, -1, 2, 3, 6, 7, 10, 11, 14, 15);
+  return V16{_mm256_castsi256_si128(
+      _mm256_permute4x64_epi64(_mm256_shuffle_epi8(words.raw, upper), 0xCC))};
+#endif
 }
 
 HWY_INLINE V16 ToWords(F16, VF v) {
   return hn::BitCast(D16(), hn::DemoteTo(hn::Rebind<hwy::float16_t, DF>(), v));
 }
 
+// The low byte of each word.
+HWY_INLINE V8 LowBytes(VU v) {
+#if HWY_TARGET <= HWY_AVX3
+  return V8{_mm512_cvtepi32_epi8(v.raw)};
+#else
+  return hn::TruncateTo(D8(), v);
+#endif
+}
+
 HWY_INLINE V8 ToWords(F8E4M3, VF v) {
-  const DF d;
   const DU du;
-  const VF magnitude = MagnitudeInF8(v);
-  // Normal: rebias the exponent by 120. Subnormal: count steps of 2^-9.
-  const VU normal = hn::Sub(hn::ShiftRight<20>(hn::BitCast(du, magnitude)), hn::Set(du, 120 << 3));
-  const VU steps = hn::BitCast(du, hn::Add(magnitude, hn::Set(d, 0x1p14f)));
-  const auto is_small = hn::RebindMask(du, hn::Lt(magnitude, hn::Set(d, 0x1p-6f)));
-  const VU bits = hn::IfThenElse(is_small, steps, normal);
-  const VU kept = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(v)), hn::Set(du, 0x7F),
-                                 hn::And(bits, hn::Set(du, 0x7F)));
+  const F8Steps steps = CountF8Steps(v);
+  // The low byte is exponent field << 3 plus steps; 448 is 0x7E, and NaN one more.
+  const VU code = hn::Add(hn::BitCast(du, steps.sum), hn::ShiftRight<20>(steps.power));
+  const VU is_nan = hn::VecFromMask(du, hn::RebindMask(du, hn::IsNaN(v)));
   const VU sign = hn::And(hn::ShiftRight<24>(hn::BitCast(du, v)), hn::Set(du, 0x80));
-  return hn::TruncateTo(D8(), hn::Or(kept, sign));
+  return LowBytes(hn::Or(hn::Sub(code, is_nan), sign));
 }
 
 // v clamped to int8's range plus 1.5 * 2^23: the low byte is the rounded integer; NaN gives 0.
@@ -189,9 +237,7 @@ HWY_INLINE VF BiasedInt8(VF v) {
   return hn::Add(clamped, hn::Set(d, 0x1.8p23f));
 }
 
-HWY_INLINE V8 ToWords(int8_t, VF v) {
-  return hn::TruncateTo(D8(), hn::BitCast(DU(), BiasedInt8(v)));
-}
+HWY_INLINE V8 ToWords(int8_t, VF v) { return LowBytes(hn::BitCast(DU(), BiasedInt8(v))); }
 
 // ---- Rounding that stays in a register: what a store and a load would return
 
@@ -204,9 +250,10 @@ HWY_INLINE VF RoundTo(BF16, VF v) {
 HWY_INLINE VF RoundTo(F16, VF v) { return FromWords(F16(), ToWords(F16(), v)); }
 
 HWY_INLINE VF RoundTo(F8E4M3, VF v) {
-  const DF d;
-  const VF nan = hn::BitCast(d, hn::Set(DU(), 0x7FC00000));
-  return hn::CopySign(hn::IfThenElse(hn::IsNaN(v), nan, MagnitudeInF8(v)), v);
+  const F8Steps steps = CountF8Steps(v);
+  const VF nan = hn::BitCast(DF(), hn::Set(DU(), 0x7FC00000));
+  const VF magnitude = hn::Sub(steps.sum, steps.rounder);
+  return hn::CopySign(hn::IfThenElse(hn::IsNaN(v), nan, magnitude), v);
 }
 
 HWY_INLINE VF RoundTo(int8_t, VF v) { return hn::Sub(BiasedInt8(v), hn::Set(DF(), 0x1.8p23f)); }

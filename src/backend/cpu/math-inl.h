@@ -32,32 +32,52 @@ HWY_INLINE VF Rsqrt(VF v) { return hn::Div(Splat(1.0f), hn::Sqrt(v)); }
 // x86's minps(a, b) and maxps(a, b) return b when an operand is NaN and when both are zeros.
 
 // NaN when either is NaN; -0 < +0.
-HWY_INLINE VF Minimum(VF a, VF b) {
+template <class V>
+HWY_INLINE V Minimum(V a, V b) {
   // The two orders differ only for zeros (or: -0 wins) and NaN (or: exponent all ones, NaN).
   return hn::Or(hn::Min(a, b), hn::Min(b, a));
 }
-HWY_INLINE VF Maximum(VF a, VF b) { return hn::Neg(Minimum(hn::Neg(a), hn::Neg(b))); }
+template <class V>
+HWY_INLINE V Maximum(V a, V b) {
+  return hn::Neg(Minimum(hn::Neg(a), hn::Neg(b)));
+}
 
 // The same in one instruction for a bound that is neither NaN nor zero.
 HWY_INLINE VF BoundAbove(VF v, VF high) { return hn::Min(high, v); }
 HWY_INLINE VF BoundBelow(VF v, VF low) { return hn::Max(low, v); }
 
 // The accumulator when v is NaN: for amax, whose accumulator starts at a number.
-HWY_INLINE VF MaximumNumber(VF v, VF accumulator) { return hn::Max(v, accumulator); }
+template <class V>
+HWY_INLINE V MaximumNumber(V v, V accumulator) {
+  return hn::Max(v, accumulator);
+}
 
 // ---- Exponential family
 // e^x = 2^k e^r with k = round(x / ln 2) and |r| <= ln(2) / 2.
 
+// Adding it rounds a small float to an integer, which is then in the low bits of the sum; one less
+// than 1.5 * 2^23, so that the low bits hold k - 1.
+inline constexpr float kRounder = 0x1.7FFFFEp23f;
+
 struct ExpParts {
+  VF rounded;  // k + kRounder
   VF k;
   VF r;
 };
 
 HWY_INLINE ExpParts SplitExp(VF x) {
-  const VF magic = Splat(0x1.8p23f);
-  const VF k = hn::Sub(hn::MulAdd(x, Splat(0x1.715476p+0f), magic), magic);
+  const VF rounded = hn::MulAdd(x, Splat(0x1.715476p+0f), Splat(kRounder));
+  const VF k = hn::Sub(rounded, Splat(kRounder));
   const VF r = hn::NegMulAdd(k, Splat(0x1.62e430p-1f), x);  // ln 2 in two parts
-  return {k, hn::NegMulAdd(k, Splat(-0x1.05c610p-29f), r)};
+  return {rounded, k, hn::NegMulAdd(k, Splat(-0x1.05c610p-29f), r)};
+}
+
+// SplitExp(-x), with the sign in the constants.
+HWY_INLINE ExpParts SplitExpOfNegative(VF x) {
+  const VF rounded = hn::MulAdd(x, Splat(-0x1.715476p+0f), Splat(kRounder));
+  const VF k = hn::Sub(rounded, Splat(kRounder));
+  const VF r = hn::NegMulSub(k, Splat(0x1.62e430p-1f), x);
+  return {rounded, k, hn::NegMulAdd(k, Splat(-0x1.05c610p-29f), r)};
 }
 
 // Minimax for (e^r - 1 - r) / r^2, so that 1 + r + r^2 q(r) is within 2^-28.9 of e^r.
@@ -73,21 +93,11 @@ HWY_INLINE VF ExpOfRemainder(VF r) {
   return hn::MulAdd(hn::MulAdd(ExpTail(r), r, one), r, one);
 }
 
-// 2^k for -126 <= k <= 127.
-HWY_INLINE VF PowerOfTwo(VI k) {
-  return hn::BitCast(DF(), hn::ShiftLeft<23>(hn::Add(k, hn::Set(DI(), 127))));
-}
-
-// v 2^k with one rounding, for v around 1 and -150 <= k <= 128.
-HWY_INLINE VF ScaleByPowerOfTwo(VF v, VF k) {
-#if HWY_TARGET <= HWY_AVX3
-  return VF{_mm512_scalef_ps(v.raw, k.raw)};
-#else
-  // In two factors, since 2^128 and 2^-150 are no normal numbers; the first product is exact.
-  const VI whole = hn::ConvertTo(DI(), k);
-  const VI half = hn::ShiftRight<1>(whole);
-  return hn::Mul(hn::Mul(v, PowerOfTwo(half)), PowerOfTwo(hn::Sub(whole, half)));
-#endif
+// 2^(k - 1) for -125 <= k <= 128.
+HWY_INLINE VF HalfPowerOfTwo(VF rounded) {
+  const DI d;
+  const VI exponent = hn::ShiftLeft<23>(hn::BitCast(d, rounded));
+  return hn::BitCast(DF(), hn::Add(exponent, hn::Set(d, 0x3F800000)));
 }
 
 HWY_INLINE VF Exp(VF x) {
@@ -95,24 +105,31 @@ HWY_INLINE VF Exp(VF x) {
   const VF clamped = hn::Min(Splat(89.0f), hn::Max(Splat(-104.0f), x));
   const ExpParts parts = SplitExp(clamped);
   const VF p = ExpOfRemainder(parts.r);
-  return ScaleByPowerOfTwo(p, parts.k);
+#if HWY_TARGET <= HWY_AVX3
+  return VF{_mm512_scalef_ps(p.raw, parts.k.raw)};
+#else
+  // -150 <= k <= 128, beyond the normal powers at both ends: two factors, the first one exact.
+  const DI d;
+  const VI k = hn::Sub(hn::BitCast(d, parts.rounded), hn::Set(d, 0x4B3FFFFF));
+  const VI half = hn::ShiftRight<1>(k);
+  const VI bias = hn::Set(d, 127);
+  const VF first = hn::BitCast(DF(), hn::ShiftLeft<23>(hn::Add(half, bias)));
+  const VF second = hn::BitCast(DF(), hn::ShiftLeft<23>(hn::Add(hn::Sub(k, half), bias)));
+  return hn::Mul(hn::Mul(p, first), second);
+#endif
 }
 
 // 1 / (1 + e^-x).
 HWY_INLINE VF Sigmoid(VF x) {
-  // e^80 dwarfs 1 already, so the bound keeps all of 1 + e^-x and both scalings below agree.
+  // Above 80 the exponential vanishes against 1; below -89 it is Inf and the result 0.
   const VF clamped = hn::Min(Splat(80.0f), hn::Max(Splat(-89.0f), x));
-  const VF magic = Splat(0x1.8p23f);  // SplitExp(-clamped) with the sign in the constants
-  const VF k = hn::Sub(hn::MulAdd(clamped, Splat(-0x1.715476p+0f), magic), magic);
-  const VF high = hn::NegMulSub(k, Splat(0x1.62e430p-1f), clamped);
-  const ExpParts parts = {k, hn::NegMulAdd(k, Splat(-0x1.05c610p-29f), high)};
+  const ExpParts parts = SplitExpOfNegative(clamped);
   const VF p = ExpOfRemainder(parts.r);
 #if HWY_TARGET <= HWY_AVX3
-  const VF denominator = hn::Add(Splat(1.0f), ScaleByPowerOfTwo(p, parts.k));
+  const VF denominator = hn::Add(VF{_mm512_scalef_ps(p.raw, parts.k.raw)}, Splat(1.0f));
 #else
-  // Half of e^-x has a normal power of two; the doubling is exact inside the multiply-add.
-  const VI one_less = hn::Sub(hn::ConvertTo(DI(), parts.k), hn::Set(DI(), 1));
-  const VF half = hn::Mul(p, PowerOfTwo(one_less));
+  // Half of e^-x has a normal power of two; doubling is exact inside the multiply-add.
+  const VF half = hn::Mul(p, HalfPowerOfTwo(parts.rounded));
   const VF denominator = hn::MulAdd(half, Splat(2.0f), Splat(1.0f));
 #endif
   return hn::Div(Splat(1.0f), denominator);
@@ -122,7 +139,8 @@ HWY_INLINE VF Sigmoid(VF x) {
 HWY_INLINE VF Tanh(VF x) {
   const VF magnitude = hn::Min(Splat(10.0f), hn::Abs(x));  // 1 from 9.01 on
   const ExpParts parts = SplitExp(hn::Add(magnitude, magnitude));
-  const VF scale = PowerOfTwo(hn::ConvertTo(DI(), parts.k));
+  const VF half = HalfPowerOfTwo(parts.rounded);
+  const VF scale = hn::Add(half, half);
   const VF m_of_r = hn::MulAdd(hn::Mul(parts.r, parts.r), ExpTail(parts.r), parts.r);
   const VF m = hn::MulAdd(scale, m_of_r, hn::Sub(scale, Splat(1.0f)));
   return hn::CopySign(hn::Div(m, hn::Add(m, Splat(2.0f))), x);
@@ -147,8 +165,8 @@ HWY_INLINE VF Erf(VF x) {
   g = hn::MulAdd(g, a, Splat(-0x1.72f1f6p-12f));
   const ExpParts parts = SplitExp(g);
   const VF p = ExpOfRemainder(parts.r);
-  const VF scale = PowerOfTwo(hn::ConvertTo(DI(), parts.k));
-  const VF far = hn::NegMulAdd(p, scale, Splat(1.0f));
+  const VF half = HalfPowerOfTwo(parts.rounded);
+  const VF far = hn::NegMulAdd(hn::Add(p, p), half, Splat(1.0f));
   return hn::CopySign(hn::IfThenElse(hn::Ge(a, Splat(1.0f)), far, near), x);
 }
 

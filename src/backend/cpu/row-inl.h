@@ -10,8 +10,7 @@
 //       const VF v = Load(c, x);
 //       squares.Add(c, v * v);
 //     });
-//     const VF mean = squares.Total() / Splat(float(n));
-//     const VF scale = Rsqrt(mean + Splat(eps));
+//     const VF scale = Rsqrt(squares.Total() / Splat(float(n)) + Splat(eps));
 //     ForEachChunk(n, [&](auto c) HWY_ATTR { Store(c, Load(c, x) * scale * Load(c, w), y); });
 //   }
 //
@@ -26,9 +25,13 @@
 //            for the chunk's i, so the driver's n counts pairs RoundTo<T>(v): what storing v as T
 //            and loading it would give
 // Reductions SumAccumulator, MaxAccumulator, MinAccumulator (NaN propagates), AmaxAccumulator
-//            (max |v|, NaN ignored, at least 0): Add(c, v) and Total(), a vector that holds the
-//            result in every lane. Several may run in one pass.
+//            (max |v|, NaN ignored, at least 0): Add(c, v), then Total() in every lane of a vector
+//            or TotalScalar(), a float. Several may run in one pass.
 // Scratch    ScratchRow(slot, n): float row of this thread, for values kept between passes
+//
+// Short rows (heads): a row's statistic is a chain of some 100 cycles that the next row's loads do
+// not hide. Do the first pass over a group of 8 rows, keep their statistics, then the second pass:
+// RMS norm of 128 bf16 in L1 on Zen 4 (AVX-512): 38 -> 23 ns a row; groups of 4 and 16: 24 and 23.
 //
 // Mark the kernel HWY_FLATTEN: everything above is then inlined into it and accumulators stay in
 // registers.
@@ -90,9 +93,21 @@ HWY_INLINE MF LanesOf(Chunk c) {
 
 // ---- Memory
 
+// Hardware prefetchers stop at the end of a page and a kernel's arithmetic fills the window of the
+// core, so each load asks for what comes 512 bytes later. One thread, arrays of 128 MB, Zen 4:
+// silu_and_mul 9.1 -> 10.9 GB/s, addition 16.3 -> 19.7; no loss in L1; 1, 2 and 4 KiB do not gain
+// more. The address may lie beyond the array: a prefetch does not fault.
+inline constexpr uintptr_t kPrefetchBytes = 512;
+
+template <typename T>
+HWY_INLINE void PrefetchAhead(const T* from) {
+  hwy::Prefetch(reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(from) + kPrefetchBytes));
+}
+
 template <class Chunk, typename T>
 HWY_INLINE VF Load(Chunk c, const T* base) {
   if constexpr (Chunk::kIsFull) {
+    PrefetchAhead(base + c.index);
     return LoadFull(base + c.index);
   } else {
     return LoadFirst(base + c.index, c.count);
@@ -113,6 +128,7 @@ HWY_INLINE void Store(Chunk c, VF v, T* base) {
 template <class Chunk, typename T>
 HWY_INLINE void LoadPairs(Chunk c, const T* base, VF& even, VF& odd) {
   if constexpr (Chunk::kIsFull) {
+    PrefetchAhead(base + 2 * c.index);
     LoadPairsFull(base + 2 * c.index, even, odd);
   } else {
     LoadPairsFirst(base + 2 * c.index, c.count, even, odd);
@@ -184,14 +200,20 @@ HWY_INLINE VF CombineVectors(const VF (&partial)[kBlockVectors]) {
   }
 }
 
+// Lane 0 of the tree over the lanes of v, halving the vector as long as its width is native.
 template <class Op>
-HWY_INLINE VF CombineLanes(VF v) {
+HWY_INLINE float CombineLanes(VF v) {
 #if HWY_TARGET <= HWY_AVX3
-  v = Op::Combine(VF{_mm512_shuffle_f32x4(v.raw, v.raw, 0x4E)}, v);  // lane j + 8
+  const hn::Half<DF> dh;
+  const auto v8 = Op::Combine(hn::UpperHalf(dh, v), hn::LowerHalf(dh, v));
+#else
+  const DF dh;
+  const VF v8 = v;
 #endif
-  v = Op::Combine(hn::SwapAdjacentBlocks(v), v);  // + 4
-  v = Op::Combine(hn::Shuffle1032(v), v);         // + 2
-  return Op::Combine(hn::Shuffle2301(v), v);      // + 1
+  const hn::Half<decltype(dh)> dq;
+  auto v4 = Op::Combine(hn::UpperHalf(dq, v8), hn::LowerHalf(dq, v8));
+  v4 = Op::Combine(hn::Shuffle1032(v4), v4);
+  return hn::GetLane(Op::Combine(hn::Shuffle2301(v4), v4));
 }
 
 template <class Op>
@@ -212,31 +234,47 @@ class Accumulator {
   }
 
   // The result in every lane.
-  HWY_INLINE VF Total() const { return CombineLanes<Op>(CombineVectors<Op, 0, 1>(partial_)); }
+  HWY_INLINE VF Total() const { return Splat(TotalScalar()); }
+
+  HWY_INLINE float TotalScalar() const {
+    return CombineLanes<Op>(CombineVectors<Op, 0, 1>(partial_));
+  }
 
  private:
   template <size_t... slots>
   HWY_INLINE explicit Accumulator(std::index_sequence<slots...>)
-      : partial_{((void)slots, Op::Identity())...} {}
+      : partial_{((void)slots, Splat(Op::kIdentity))...} {}
 
   VF partial_[kBlockVectors];
 };
 
 struct SumOp {
-  static HWY_INLINE VF Identity() { return hn::Zero(DF()); }
-  static HWY_INLINE VF Combine(VF v, VF sum) { return hn::Add(sum, v); }
+  static constexpr float kIdentity = 0.0f;
+  template <class V>
+  static HWY_INLINE V Combine(V v, V sum) {
+    return hn::Add(sum, v);
+  }
 };
 struct MaxOp {
-  static HWY_INLINE VF Identity() { return Splat(-std::numeric_limits<float>::infinity()); }
-  static HWY_INLINE VF Combine(VF v, VF max) { return Maximum(max, v); }
+  static constexpr float kIdentity = -std::numeric_limits<float>::infinity();
+  template <class V>
+  static HWY_INLINE V Combine(V v, V max) {
+    return Maximum(max, v);
+  }
 };
 struct MinOp {
-  static HWY_INLINE VF Identity() { return Splat(std::numeric_limits<float>::infinity()); }
-  static HWY_INLINE VF Combine(VF v, VF min) { return Minimum(min, v); }
+  static constexpr float kIdentity = std::numeric_limits<float>::infinity();
+  template <class V>
+  static HWY_INLINE V Combine(V v, V min) {
+    return Minimum(min, v);
+  }
 };
 struct AmaxOp {
-  static HWY_INLINE VF Identity() { return hn::Zero(DF()); }
-  static HWY_INLINE VF Combine(VF v, VF max) { return MaximumNumber(hn::Abs(v), max); }
+  static constexpr float kIdentity = 0.0f;
+  template <class V>
+  static HWY_INLINE V Combine(V v, V max) {
+    return MaximumNumber(hn::Abs(v), max);
+  }
 };
 
 using SumAccumulator = Accumulator<SumOp>;    // of no elements: 0

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "backend/cpu/row-inl.h"
 #include "backend/cpu/row_kernel.h"
@@ -54,6 +55,28 @@ HWY_INLINE VF LoadOne(const T* from) {
 template <typename T>
 HWY_INLINE void StoreOne(VF v, T* to) {
   StoreFirst(v, to, 1);
+}
+
+// Stores a value that RoundTo<T> has rounded: bf16 then takes its upper half as it is, which saves
+// rounding it once more.
+template <class Chunk, typename T>
+HWY_INLINE void StoreExact(Chunk c, VF v, T* base) {
+  if constexpr (std::is_same_v<T, BF16>) {
+    const V16 words = hn::TruncateTo(D16(), hn::ShiftRight<16>(hn::BitCast(DU(), v)));
+    uint16_t* const to = reinterpret_cast<uint16_t*>(base + c.index);
+    if constexpr (Chunk::kIsFull) {
+      hn::StoreU(words, D16(), to);
+    } else {
+      StoreFirstWords(words, D16(), to, c.count);
+    }
+  } else {
+    Store(c, v, base);
+  }
+}
+
+template <typename T>
+HWY_INLINE void FillRow(VF v, T* to, size_t n) {
+  ForEachChunk(n, [&](auto c) HWY_ATTR { Store(c, v, to); });
 }
 
 // The bits of n elements. Nothing happens when a row is copied onto itself (in-place operators).

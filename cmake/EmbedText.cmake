@@ -1,0 +1,17 @@
+# cmake -DOUT=FILE -DROOTS=DIR,DIR -DFILES=NAME,NAME -P EmbedText.cmake: writes a C++ file that holds
+# the texts of FILES, each looked for under ROOTS.
+string(REPLACE "," ";" roots "${ROOTS}")
+string(REPLACE "," ";" files "${FILES}")
+set(text "// Generated from the headers it names. Do not edit.\n#include \"fuse/runtime_headers.h\"\n\n")
+string(APPEND text "namespace tenon::fuse {\nnamespace {\n\nconstexpr RuntimeHeader kHeaders[] = {\n")
+foreach(file IN LISTS files)
+  unset(path CACHE)
+  find_file(path ${file} PATHS ${roots} NO_DEFAULT_PATH NO_CACHE REQUIRED)
+  file(READ ${path} content)
+  string(APPEND text "    {\"${file}\", R\"tenon_text(${content})tenon_text\"},\n")
+  unset(path)
+endforeach()
+string(APPEND text "};\n\n}  // namespace\n\n")
+string(APPEND text "std::span<const RuntimeHeader> RuntimeHeaders() { return kHeaders; }\n\n")
+string(APPEND text "}  // namespace tenon::fuse\n")
+file(WRITE ${OUT} "${text}")

@@ -1,0 +1,94 @@
+/* The C ABI of Tenon: the registry and calls by name, for other languages, the torch extension and
+ * Python's ctypes. Structures may grow at their end only; functions never change.
+ *
+ * Functions that can fail return a negative number or null; tenon_last_error() then has the
+ * sentence. Every function may be called from any thread. */
+#ifndef TENON_C_H_
+#define TENON_C_H_
+
+#include <stdint.h>
+
+#ifndef TENON_API
+#define TENON_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A tensor: the same bytes as DLPack's DLTensor, so that a pointer to one may be passed. */
+typedef struct TenonTensor {
+  void* data;
+  int32_t device_type; /* 1: CPU, 2: CUDA */
+  int32_t device_index;
+  int32_t rank;
+  uint8_t dtype_code; /* 0: int, 2: float, 4: bfloat, 6: bool, 10: float8_e4m3fn */
+  uint8_t dtype_bits;
+  uint16_t dtype_lanes; /* 1 */
+  const int64_t* sizes;
+  const int64_t* strides; /* in elements; null: row-major */
+  uint64_t byte_offset;
+} TenonTensor;
+
+typedef enum TenonKind {
+  TENON_NONE = 0, /* None, or the default */
+  TENON_TENSOR = 1,
+  TENON_BOOL = 2,
+  TENON_INT = 3,
+  TENON_FLOAT = 4,
+  TENON_STRING = 5,
+  TENON_DTYPE = 6, /* `string` is its name: "int8" */
+  TENON_INT_LIST = 7
+} TenonKind;
+
+typedef struct TenonArgument {
+  int32_t kind;   /* TenonKind */
+  int32_t length; /* of an int list */
+  union {
+    const TenonTensor* tensor;
+    int64_t integer; /* a bool is 0 or 1 */
+    double real;
+    const char* string;
+    const int64_t* list;
+  } value;
+} TenonArgument;
+
+/* Type and shape of a result that is still to be allocated. */
+typedef struct TenonSpec {
+  uint8_t dtype_code;
+  uint8_t dtype_bits;
+  uint16_t dtype_lanes;
+  int32_t rank;
+  int64_t sizes[8];
+} TenonSpec;
+
+typedef struct TenonOp TenonOp; /* lives as long as the process */
+
+TENON_API const char* tenon_version(void);    /* "0.1.0" */
+TENON_API const char* tenon_last_error(void); /* of this thread; never null */
+
+TENON_API int64_t tenon_num_ops(void);               /* in-place forms included */
+TENON_API const char* tenon_op_name(int64_t number); /* in alphabetical order */
+TENON_API const TenonOp* tenon_find(const char* name);
+TENON_API const char* tenon_schema(const TenonOp* op); /* "tenon::rms_norm(Tensor x, ..." */
+
+/* The number of results, of which the first `capacity` are described. */
+TENON_API int64_t tenon_infer(const TenonOp* op, const TenonArgument* arguments,
+                              int64_t num_arguments, TenonSpec* results, int64_t capacity);
+
+/* Arguments in schema order. 0, or -1 for a call that is refused, -2 for an error of Tenon's. */
+TENON_API int tenon_call(const TenonOp* op, const TenonArgument* arguments, int64_t num_arguments,
+                         const TenonTensor* results, int64_t num_results);
+
+/* Hands the rows of CPU operators to the caller's threads: `run` calls fn(context, begin, end) for
+ * disjoint ranges that cover [0, count), each at least `grain` long but the last, and returns when
+ * all have returned. Null restores Tenon's own threads. Not while a call runs. */
+typedef void (*TenonRangeFn)(void* context, int64_t begin, int64_t end);
+typedef void (*TenonParallelFor)(int64_t count, int64_t grain, TenonRangeFn fn, void* context);
+TENON_API void tenon_set_parallel_for(TenonParallelFor run);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TENON_C_H_ */

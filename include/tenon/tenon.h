@@ -1,0 +1,6 @@
+// Everything of Tenon's C++ interface.
+#pragma once
+
+#include "tenon/error.h"   // IWYU pragma: export
+#include "tenon/op.h"      // IWYU pragma: export
+#include "tenon/tensor.h"  // IWYU pragma: export

@@ -1,0 +1,96 @@
+"""Finds libtenon and declares the functions of include/tenon/c.h."""
+
+import ctypes
+import os
+import pathlib
+
+MAX_RANK = 8
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_index", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("dtype_code", ctypes.c_uint8),
+        ("dtype_bits", ctypes.c_uint8),
+        ("dtype_lanes", ctypes.c_uint16),
+        ("sizes", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class _Value(ctypes.Union):
+    _fields_ = [
+        ("tensor", ctypes.POINTER(Tensor)),
+        ("integer", ctypes.c_int64),
+        ("real", ctypes.c_double),
+        ("string", ctypes.c_char_p),
+        ("list", ctypes.POINTER(ctypes.c_int64)),
+    ]
+
+
+class Argument(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int32), ("length", ctypes.c_int32), ("value", _Value)]
+
+
+class Spec(ctypes.Structure):
+    _fields_ = [
+        ("dtype_code", ctypes.c_uint8),
+        ("dtype_bits", ctypes.c_uint8),
+        ("dtype_lanes", ctypes.c_uint16),
+        ("rank", ctypes.c_int32),
+        ("sizes", ctypes.c_int64 * MAX_RANK),
+    ]
+
+
+NONE, TENSOR, BOOL, INT, FLOAT, STRING, DTYPE, INT_LIST = range(8)
+
+
+def _candidates():
+    """Where the library may be: $TENON_LIBRARY, beside this package, a build of the checkout."""
+    if path := os.environ.get("TENON_LIBRARY"):
+        yield pathlib.Path(path)
+        return
+    here = pathlib.Path(__file__).resolve().parent
+    yield here / "lib" / "libtenon.so"
+    for build in ("release", "ci", "dev"):
+        yield here.parents[1] / "build" / build / "lib" / "libtenon.so"
+
+
+def load():
+    tried = list(_candidates())
+    path = next((p for p in tried if p.exists()), None)
+    if path is None:
+        raise ImportError(
+            "libtenon.so was not found (tried "
+            + ", ".join(str(p) for p in tried)
+            + "): build it with `make`, or set TENON_LIBRARY to its path"
+        )
+    lib = ctypes.CDLL(str(path))
+    op = ctypes.c_void_p
+    arguments = ctypes.POINTER(Argument)
+    for name, result, parameters in (
+        ("tenon_version", ctypes.c_char_p, []),
+        ("tenon_last_error", ctypes.c_char_p, []),
+        ("tenon_num_ops", ctypes.c_int64, []),
+        ("tenon_op_name", ctypes.c_char_p, [ctypes.c_int64]),
+        ("tenon_find", op, [ctypes.c_char_p]),
+        ("tenon_schema", ctypes.c_char_p, [op]),
+        (
+            "tenon_infer",
+            ctypes.c_int64,
+            [op, arguments, ctypes.c_int64, ctypes.POINTER(Spec), ctypes.c_int64],
+        ),
+        (
+            "tenon_call",
+            ctypes.c_int,
+            [op, arguments, ctypes.c_int64, ctypes.POINTER(Tensor), ctypes.c_int64],
+        ),
+    ):
+        function = getattr(lib, name)
+        function.restype = result
+        function.argtypes = parameters
+    return lib

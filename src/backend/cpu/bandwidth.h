@@ -1,0 +1,34 @@
+// Measured limits of this CPU: what every speed is compared with.
+#pragma once
+
+#include <cstdint>
+
+namespace tenon::cpu {
+
+inline constexpr int64_t kCopyBytes = int64_t{256} << 20;  // larger than the last-level caches
+
+struct CopyBandwidth {
+  double memcpy_gb_per_s;  // bytes read plus bytes written, 1e9 a second
+  double stream_gb_per_s;  // with stores past the caches
+
+  double best() const {
+    return memcpy_gb_per_s > stream_gb_per_s ? memcpy_gb_per_s : stream_gb_per_s;
+  }
+};
+
+// Copies `bytes` from one buffer to another with NumThreads() threads; medians of nine runs.
+CopyBandwidth MeasureCopyBandwidth(int64_t bytes = kCopyBytes);
+
+// Size of this machine's data cache of a level, in bytes, as the kernel tells it for cpu0 (the C
+// library counts every slice of the package, which a virtual machine may not have). 0: not told.
+int64_t CacheBytes(int level);
+
+// Multiply-adds on registers by all threads, two operations each, for the chosen target; the best
+// of nine runs, since a peak is asked for.
+double MeasureVectorGflops();
+
+// A parallel loop whose ranges are empty: what splitting an operator over the threads costs; best
+// of nine.
+double MeasureParallelForUs();
+
+}  // namespace tenon::cpu

@@ -1,0 +1,48 @@
+#include "ops/reference.h"
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "ir/interpreter.h"
+#include "ops/dense.h"
+
+namespace tenon::ops {
+namespace {
+
+// With `tokens` in place of the leading axes.
+std::vector<int64_t> BodyShape(const Resolved& call, const std::vector<ir::Axis>& axes) {
+  std::vector<int64_t> shape;
+  for (const ir::Axis& axis : axes) shape.push_back(axis.size.Eval(call.sizes));
+  return shape;
+}
+
+}  // namespace
+
+std::vector<ir::HostArray> ReferenceValues(const Resolved& call) {
+  ir::RunInputs inputs;
+  inputs.sizes = call.sizes;
+  inputs.attributes = call.attributes;
+  inputs.storage = call.storage;
+  std::vector<Buffer> dense;
+  for (const BoundInput& input : call.inputs) {
+    if (!input.present) continue;
+    const bool stored = input.param->elem == ir::Elem::Storage();
+    dense.push_back(DenseCopy(input.view, stored ? call.storage : input.view.dtype));
+    inputs.tensors[input.param->name] =
+        MakeTensor(dense.back().tensor().data, dense.back().tensor().dtype,
+                   BodyShape(call, input.param->axes));
+  }
+  return ir::Interpret(call.variant->graph, inputs);
+}
+
+void RunReference(const Resolved& call, std::span<const Tensor> outputs) {
+  const std::vector<ir::HostArray> values = ReferenceValues(call);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (call.outputs[i].none) continue;
+    Tensor target = outputs[i];
+    Buffer dense({target.dtype, values[i].shape});
+    ir::StoreTensor(values[i], dense.tensor());
+    CopyStrided(MakeTensor(dense.tensor().data, target.dtype, target.shape()), target);
+  }
+}
+
+}  // namespace tenon::ops

@@ -1,0 +1,177 @@
+"""Every operator against plain PyTorch: an implementation that shares no line with Tenon's."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import tenon
+
+DTYPES = [torch.float32, torch.float16, torch.bfloat16]
+TOLERANCE = {torch.float32: (2e-5, 2e-5), torch.float16: (2e-3, 1e-3), torch.bfloat16: (1.6e-2, 8e-3)}
+
+
+def tensor(*shape, dtype, seed=0, scale=1.0):
+    generator = torch.Generator().manual_seed(seed)
+    return (torch.randn(shape, generator=generator) * scale).to(dtype)
+
+
+def close(got, expected, dtype):
+    rtol, atol = TOLERANCE[dtype]
+    torch.testing.assert_close(got.float(), expected.float(), rtol=rtol, atol=atol)
+
+
+def rms(x, eps):
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+
+
+def rotate(x, cos, sin, is_neox):
+    """x [tokens, heads, dim], cos and sin [tokens, half]; the leading 2*half of dim turn."""
+    half = cos.shape[-1]
+    cos, sin = cos[:, None].float(), sin[:, None].float()
+    turned, rest = x[..., : 2 * half].float(), x[..., 2 * half :].float()
+    if is_neox:
+        a, b = turned[..., :half], turned[..., half:]
+        turned = torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+    else:
+        a, b = turned[..., 0::2], turned[..., 1::2]
+        turned = torch.stack([a * cos - b * sin, b * cos + a * sin], -1).flatten(-2)
+    return torch.cat([turned, rest], -1)
+
+
+def table(rows, rotary, dtype):
+    angle = torch.arange(rows)[:, None] * 10000.0 ** (-torch.arange(0, rotary, 2) / rotary)
+    return torch.cat([angle.cos(), angle.sin()], -1).to(dtype)
+
+
+ACTIVATIONS = {
+    "silu_and_mul": lambda g, u: F.silu(g) * u,
+    "gelu_and_mul": lambda g, u: F.gelu(g) * u,
+    "gelu_tanh_and_mul": lambda g, u: F.gelu(g, approximate="tanh") * u,
+    "swiglustep_and_mul": lambda g, u: F.silu(g).clamp(max=7.0) * u.clamp(-7.0, 7.0),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", [1, 3, 64, 100, 3072])
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_gated_activations(name, width, dtype):
+    x = tensor(5, 2 * width, dtype=dtype, scale=4.0)
+    gate, up = x.float().chunk(2, -1)
+    close(getattr(tenon.ops, name)(x), ACTIVATIONS[name](gate, up), dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_swigluoai_reads_interleaved_pairs(dtype):
+    x = tensor(5, 200, dtype=dtype, scale=6.0)
+    gate, up = x[..., 0::2].float().clamp(max=7.0), x[..., 1::2].float().clamp(-7.0, 7.0)
+    expected = (up + 1) * gate * torch.sigmoid(1.702 * gate)
+    close(tenon.ops.swigluoai_and_mul(x), expected, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gelu_quick(dtype):
+    x = tensor(3, 77, dtype=dtype, scale=5.0)
+    close(tenon.ops.gelu_quick(x), x.float() * torch.sigmoid(1.702 * x.float()), dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("hidden", [1, 65, 128, 4096])
+def test_norms(hidden, dtype):
+    x, w, b = (tensor(*s, dtype=dtype, seed=i) for i, s in enumerate([(7, hidden), (hidden,), (hidden,)]))
+    close(tenon.ops.rms_norm(x, w, 1e-6), rms(x.float(), 1e-6) * w.float(), dtype)
+    close(tenon.ops.gemma_rms_norm(x, w), rms(x.float(), 1e-6) * (1 + w.float()), dtype)
+    close(tenon.ops.layer_norm(x, w, b), F.layer_norm(x.float(), (hidden,), w.float(), b.float()), dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_fused_add_rms_norm_functional_and_in_place(dtype):
+    x, residual, w = tensor(4, 96, dtype=dtype), tensor(4, 96, dtype=dtype, seed=1), tensor(96, dtype=dtype, seed=2)
+    total = x + residual
+    y, s = tenon.ops.fused_add_rms_norm(x, residual, w)
+    assert torch.equal(s, total)
+    close(y, rms(total.float(), 1e-6) * w.float(), dtype)
+    tenon.ops.fused_add_rms_norm_(x, residual, w)
+    assert torch.equal(x, y) and torch.equal(residual, s)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("before", [True, False])
+def test_rms_norm_gated(before, dtype):
+    x, z, w = tensor(6, 256, dtype=dtype), tensor(6, 256, dtype=dtype, seed=1), tensor(256, dtype=dtype, seed=2)
+    g = x.float().view(6, 2, 128)
+    a = F.silu(z.float())
+    if before:
+        expected = rms(g, 1e-5).view(6, 256) * w.float() * a
+    else:
+        expected = rms(g * a.view(6, 2, 128), 1e-5).view(6, 256) * w.float()
+    got = tenon.ops.rms_norm_gated(x, w, z, group_size=128, norm_before_gate=before)
+    close(got, expected, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_int8_quantisation(dtype):
+    x = tensor(9, 300, dtype=dtype, scale=3.0)
+    q, scale = tenon.ops.dynamic_scaled_int8_quant(x)
+    expected_scale = x.float().abs().amax(-1, keepdim=True) / 127
+    torch.testing.assert_close(scale, expected_scale, rtol=1e-6, atol=0)
+    assert torch.equal(q, torch.round(x.float() / scale).clamp(-128, 127).to(torch.int8))
+    fixed = torch.tensor([0.05])
+    assert torch.equal(
+        tenon.ops.static_scaled_int8_quant(x, fixed),
+        torch.round(x.float() / fixed).clamp(-128, 127).to(torch.int8),
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_norm_then_quant_equals_the_fused_operator(dtype):
+    x, w = tensor(9, 320, dtype=dtype), tensor(320, dtype=dtype, seed=1)
+    q, scale = tenon.ops.rms_norm_dynamic_per_token_quant(x, w, dtype=torch.int8)
+    q2, scale2 = tenon.ops.dynamic_scaled_int8_quant(tenon.ops.rms_norm(x, w))
+    assert torch.equal(q, q2) and torch.equal(scale, scale2)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("is_neox", [True, False])
+@pytest.mark.parametrize("dim,rotary", [(128, 128), (96, 96), (64, 32), (256, 64)])
+def test_rotary_embedding(dim, rotary, is_neox, dtype):
+    q, k = tensor(5, 6, dim, dtype=dtype), tensor(5, 2, dim, dtype=dtype, seed=1)
+    cache, positions = table(64, rotary, dtype), torch.tensor([0, 63, 7, 7, 1])
+    cos, sin = cache[positions].chunk(2, -1)
+    got_q, got_k = tenon.ops.rotary_embedding(
+        positions, q.reshape(5, -1), k.reshape(5, -1), dim, cache, is_neox
+    )
+    close(got_q.view_as(q), rotate(q, cos, sin, is_neox), dtype)
+    close(got_k.view_as(k), rotate(k, cos, sin, is_neox), dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("is_neox", [True, False])
+def test_split_qkv_rmsnorm_rope(is_neox, dtype):
+    heads, kv_heads, dim = 4, 2, 64
+    qkv = tensor(7, (heads + 2 * kv_heads) * dim, dtype=dtype)
+    qw, kw = tensor(dim, dtype=dtype, seed=1), tensor(dim, dtype=dtype, seed=2)
+    cache, positions = table(32, dim, dtype), torch.arange(7)
+    cos, sin = cache[positions].chunk(2, -1)
+    q, k, v = qkv.split([heads * dim, kv_heads * dim, kv_heads * dim], -1)
+    got = tenon.ops.split_qkv_rmsnorm_rope(
+        qkv, cache, positions, qw, kw, heads, kv_heads, dim, is_neox=is_neox
+    )
+    for part, weight, out in ((q, qw, got[0]), (k, kw, got[1])):
+        x = part.view(7, -1, dim)
+        normed = (rms(x.float(), 1e-6) * weight.float()).to(dtype)
+        close(out.view_as(x), rotate(normed, cos, sin, is_neox), dtype)
+    assert torch.equal(got[2], v)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dim", [-1, 0, 1])
+def test_softmax(dim, dtype):
+    x = tensor(4, 9, 33, dtype=dtype, scale=4.0)
+    close(tenon.ops.softmax_batch_invariant(x, dim), torch.softmax(x.float(), dim), dtype)
+
+
+def test_a_refused_call_names_operator_and_argument():
+    with pytest.raises(RuntimeError, match=r"rms_norm: weight must be \[64\] like x's last axis, got \[63\]"):
+        tenon.ops.rms_norm(torch.ones(2, 64), torch.ones(63))
+    with pytest.raises(AttributeError, match="rms_norm"):
+        tenon.ops.rms_nrom  # noqa: B018
