@@ -15,8 +15,10 @@ enum ExitCode : int {
 };
 
 // Each adds one subcommand, whose callback sets `exit_code`.
+void AddCache(CLI::App& app, int& exit_code);
 void AddDoctor(CLI::App& app, int& exit_code);
 void AddOps(CLI::App& app, int& exit_code);
+void AddProfile(CLI::App& app, int& exit_code);
 
 // Prints to standard output.
 void Print(std::string_view text);

@@ -33,6 +33,8 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = kOk;
   AddOps(app, exit_code);
+  AddProfile(app, exit_code);
+  AddCache(app, exit_code);
   AddDoctor(app, exit_code);
   try {
     app.parse(argc, argv);
