@@ -49,7 +49,7 @@ HWY_INLINE int64_t LoadIndex(const RowTensor& index, int64_t row) {
 // One element in every lane.
 template <typename T>
 HWY_INLINE VF LoadOne(const T* from) {
-  return hn::Broadcast<0>(LoadFirst(from, 1));
+  return Splat(hn::GetLane(LoadFirst(from, 1)));  // Broadcast stays within 128 bits
 }
 
 template <typename T>
