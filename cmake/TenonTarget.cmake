@@ -19,7 +19,7 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 add_library(tenon_options INTERFACE)
 # -Wrestrict is off because GCC 12 reports `"literal" + std::string` wrongly.
 target_compile_options(tenon_options INTERFACE
-  -ffp-contract=off -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-psabi $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  -ffp-contract=off -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -Wno-psabi $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<BOOL:${TENON_WERROR}>:-Werror>)
 if(TENON_SANITIZE)
   target_compile_options(tenon_options INTERFACE

@@ -1,0 +1,202 @@
+// A fused operator returns the bits of the chain of operators that it replaces.
+#include <gtest/gtest.h>
+
+#include "base/dtype.h"
+#include "ops/arena.h"
+#include "ops/kernel_testing.h"
+#include "tenon/op.h"
+
+namespace tenon::ops {
+namespace {
+
+constexpr std::monostate kNone;
+
+class RuleR : public ::testing::TestWithParam<DType> {
+ protected:
+  // A filled case; the fused operator's arguments are the chain's, too.
+  Case& Make(const std::string& line, std::vector<int64_t> lead, Layout layout = Layout::kDense) {
+    CaseSpec spec = ParseCase(line);
+    spec.lead = std::move(lead);
+    spec.storage = GetParam();
+    spec.param = cases_.size() % 2 ? DType::kF32 : GetParam();
+    spec.fill = Fill::kAdversarial;
+    spec.layout = layout;
+    return cases_.emplace_back(std::move(spec));
+  }
+  const Tensor& Input(const Case& test, std::string_view name) {
+    return test.call().FindInput(name)->tensor;
+  }
+  std::deque<Case> cases_;
+};
+
+INSTANTIATE_TEST_SUITE_P(, RuleR, ::testing::ValuesIn(kStorages),
+                         [](const auto& test) { return std::string(DTypeName(test.param)); });
+
+Tensor Reshaped(const Tensor& contiguous, std::vector<int64_t> shape) {
+  return MakeTensor(contiguous.data, contiguous.dtype, shape);
+}
+
+TEST_P(RuleR, AddThenNorm) {
+  for (int64_t hidden : {1, 33, 1024}) {
+    Case& test = Make(
+        fmt::format("fused_add_rms_norm hidden={} weight_offset=0.5 +weight +bias", hidden), {40});
+    const Bits fused = RunBits(test);
+    const Tensor& x = Input(test, "x");
+    const Tensor& residual = Input(test, "residual");
+    Arena arena;
+    const Tensor sum = arena.Make(x.dtype, {40, hidden});
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      const auto a = static_cast<float>(LoadElement(x.data, x.dtype, i));
+      const auto b = static_cast<float>(LoadElement(residual.data, x.dtype, i));
+      StoreElement(sum.data, x.dtype, i, a + b);
+    }
+    const std::vector<Buffer> y =
+        Op::Find("rms_norm")
+            .Run({sum, Input(test, "weight"), 1e-6, Input(test, "bias"), kNone, 0.5});
+    EXPECT_EQ(fused[0], BitsOf(y[0].tensor()));
+    for (int64_t i = 0; i < sum.numel(); ++i) {
+      const double got = LoadElement(test.results()[1].data, x.dtype, i);
+      const double expected = LoadElement(sum.data, x.dtype, i);
+      EXPECT_TRUE(got == expected || (got != got && expected != expected)) << i;
+    }
+  }
+}
+
+TEST_P(RuleR, NormThenQuant) {
+  for (int64_t hidden : {1, 33, 1024}) {
+    Case& test = Make(
+        fmt::format("rms_norm_dynamic_per_token_quant hidden={} dtype=i8 +weight +bias", hidden),
+        {40});
+    const Bits fused = RunBits(test);
+    const std::vector<Buffer> n =
+        Op::Find("rms_norm")
+            .Run({Input(test, "x"), Input(test, "weight"), 1e-6, Input(test, "bias")});
+    const std::vector<Buffer> q = Op::Find("dynamic_scaled_int8_quant").Run({n[0].tensor()});
+    EXPECT_EQ(fused, (Bits{BitsOf(q[0].tensor()), BitsOf(q[1].tensor())}));
+  }
+}
+
+TEST_P(RuleR, OtherNamesOfTheNorm) {
+  for (int64_t hidden : {1, 33, 1024}) {
+    Case& gemma = Make(fmt::format("gemma_rms_norm hidden={}", hidden), {40});
+    const Bits bits = RunBits(gemma);
+    const std::vector<Buffer> y =
+        Op::Find("rms_norm")
+            .Run({Input(gemma, "x"), Input(gemma, "weight"), 1e-6, kNone, kNone, 1.0});
+    EXPECT_EQ(bits[0], BitsOf(y[0].tensor()));
+
+    Case& gated = Make(fmt::format("rms_norm_gated groups=1 group_size={} +bias", hidden), {40});
+    const Bits plain = RunBits(gated);
+    const std::vector<Buffer> z =
+        Op::Find("rms_norm")
+            .Run({Input(gated, "x"), Input(gated, "weight"), 1e-5, Input(gated, "bias")});
+    EXPECT_EQ(plain[0], BitsOf(z[0].tensor()));
+  }
+}
+
+TEST_P(RuleR, GroupsAreRowsOfTheirOwn) {
+  Case& test = Make("rms_norm_gated groups=6 group_size=20", {8});
+  const Bits grouped = RunBits(test);
+  std::vector<uint8_t> rows;
+  const Tensor& weight = Input(test, "weight");
+  const Tensor x = Reshaped(Input(test, "x"), {8, 6, 20});
+  for (int64_t token = 0; token < 8; ++token) {
+    for (int64_t group = 0; group < 6; ++group) {
+      Tensor row = SliceOf(SliceOf(x, 0, token, token + 1), 1, group, group + 1);
+      const std::vector<Buffer> y =
+          Op::Find("rms_norm").Run({row, SliceOf(weight, 0, group * 20, group * 20 + 20), 1e-5});
+      const std::vector<uint8_t> bits = BitsOf(y[0].tensor());
+      rows.insert(rows.end(), bits.begin(), bits.end());
+    }
+  }
+  EXPECT_EQ(grouped[0], rows);
+}
+
+TEST_P(RuleR, NormThenRope) {
+  for (bool is_neox : {true, false}) {
+    for (const char* sizes : {"heads=3 head_size=80 half=20 rope_dim_offset=8 rows=19",
+                              "heads=2 head_size=128 half=64 rows=50"}) {
+      Case& test =
+          Make(fmt::format("rms_norm_rope {} is_neox={} weight_offset=1 +weight", sizes, is_neox),
+               {21}, Layout::kRowGaps);
+      const Bits fused = RunBits(test);
+      const std::vector<Buffer> n =
+          Op::Find("rms_norm")
+              .Run({Input(test, "x"), Input(test, "weight"), 1e-6, kNone, kNone, 1.0});
+      const std::vector<Buffer> y =
+          Op::Find("rotary_embedding")
+              .Run({Input(test, "positions"), n[0].tensor(), kNone,
+                    test.call().sizes.at("head_size"), Input(test, "cos_sin_cache"), is_neox,
+                    test.call().sizes.at("rope_dim_offset")});
+      EXPECT_EQ(fused[0], BitsOf(y[0].tensor()));
+    }
+  }
+}
+
+TEST_P(RuleR, SplitThenNormThenRope) {
+  constexpr int64_t kTokens = 21, kHeads = 4, kKvHeads = 2, kDim = 96;
+  for (bool is_neox : {true, false}) {
+    Case& test = Make(fmt::format("split_qkv_rmsnorm_rope num_heads=4 num_kv_heads=2 head_dim=96 "
+                                  "half=40 rows=30 is_neox={} +q_weight +k_weight +q_bias",
+                                  is_neox),
+                      {kTokens}, Layout::kRowGaps);
+    const Bits fused = RunBits(test);
+    const Tensor& qkv = Input(test, "qkv");
+    const auto heads = [&](int64_t begin, int64_t count) {
+      Tensor part = SliceOf(qkv, 1, begin * kDim, (begin + count) * kDim);
+      part.rank = 3;
+      part.sizes = {kTokens, count, kDim};
+      part.strides = {qkv.strides[0], kDim, 1};
+      return part;
+    };
+    const Op norm = Op::Find("rms_norm");
+    const std::vector<Buffer> q =
+        norm.Run({heads(0, kHeads), Input(test, "q_weight"), 1e-6, Input(test, "q_bias")});
+    const std::vector<Buffer> k = norm.Run({heads(kHeads, kKvHeads), Input(test, "k_weight")});
+    const std::vector<Buffer> rotated =
+        Op::Find("rotary_embedding")
+            .Run({Input(test, "positions"), Reshaped(q[0].tensor(), {kTokens, kHeads * kDim}),
+                  Reshaped(k[0].tensor(), {kTokens, kKvHeads * kDim}), kDim,
+                  Input(test, "cos_sin_cache"), is_neox});
+    EXPECT_EQ(fused, (Bits{BitsOf(rotated[0].tensor()), BitsOf(rotated[1].tensor()),
+                           BitsOf(heads(kHeads + kKvHeads, kKvHeads))}));
+  }
+}
+
+TEST_P(RuleR, ScalingByPowersOfTwoKeepsTheBits) {
+  Case& test = Make("rms_norm hidden=100 eps=0 +weight", {4});
+  Arena arena;
+  const Tensor x = arena.Make(GetParam(), {4, 100});
+  const Tensor scaled = arena.Make(GetParam(), {4, 100});
+  for (int64_t i = 0; i < 400; ++i) {
+    const double v = (i * 37 % 101 - 50) / 16.0;
+    StoreElement(x.data, x.dtype, i, v);
+    StoreElement(scaled.data, x.dtype, i, v * 8);
+  }
+  const Op norm = Op::Find("rms_norm");
+  const Tensor& weight = Input(test, "weight");
+  EXPECT_EQ(BitsOf(norm.Run({x, weight, 0.0})[0].tensor()),
+            BitsOf(norm.Run({scaled, weight, 0.0})[0].tensor()));
+}
+
+TEST_P(RuleR, InverseUndoesTheRotation) {
+  Arena arena;
+  const Tensor positions = arena.Make(DType::kI32, {2}, {0, 1});
+  const Tensor cache = arena.Make(DType::kF32, {2, 4}, {1, 1, 0, 0, 0.6, 0.28, 0.8, 0.96});
+  const Tensor query = arena.Make(GetParam(), {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const std::vector<uint8_t> before = BitsOf(query);
+  const Op rope = Op::Find("rotary_embedding_");
+  rope.Run({positions, query, kNone, int64_t{4}, cache});
+  EXPECT_EQ(BitsOf(SliceOf(query, 0, 0, 1)),
+            std::vector<uint8_t>(before.begin(),
+                                 before.begin() + static_cast<int64_t>(before.size()) / 2))
+      << "position 0 is the identity";
+  rope.Run({positions, query, kNone, int64_t{4}, cache, true, int64_t{0}, true});
+  const double u = GetParam() == DType::kF32 ? 1e-6 : GetParam() == DType::kF16 ? 2e-3 : 1.6e-2;
+  for (int64_t i = 0; i < 8; ++i) {
+    EXPECT_NEAR(LoadElement(query.data, query.dtype, i), static_cast<double>(i + 1), 11 * u);
+  }
+}
+
+}  // namespace
+}  // namespace tenon::ops
