@@ -1,7 +1,10 @@
 #include "backend/cpu/parallel.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <vector>
@@ -60,6 +63,21 @@ TEST_P(ParallelForTest, NestedLoopsRunInline) {
   });
   // One outer thread is no parallel region: its inner loops may fan out.
   EXPECT_EQ(inner_ranges, GetParam());
+}
+
+TEST_P(ParallelForTest, WorksInAForkedChild) {
+  int64_t sum = 0;
+  const auto add = [&](int64_t begin, int64_t end) { std::atomic_ref(sum) += end - begin; };
+  ParallelFor(100, 1, add);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // a hang ends the child by a signal
+    ParallelFor(100, 1, add);
+    _exit(sum == 200 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, ParallelForTest, testing::Values(1, 2, 3, 4));

@@ -1,6 +1,7 @@
 #include "backend/cpu/parallel.h"
 
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +17,9 @@ namespace {
 
 std::atomic<ParallelForHook> g_hook = nullptr;
 std::atomic<int> g_threads = 0;  // 0: the default
+// Set in the child of a fork that follows a parallel loop: GNU OpenMP would wait for threads that
+// the child does not have, so loops run inline there.
+std::atomic<bool> g_is_forked_child = false;
 
 int DefaultThreads() {
   static const int threads = [] {
@@ -32,6 +36,8 @@ int DefaultThreads() {
 
 // Runs body on each of `parts` equal ranges; exceptions are kept by range.
 void RunOpenMp(int64_t count, int parts, RangeBody body, void* state) {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { g_is_forked_child = true; });
+  static_cast<void>(registered);
   std::vector<std::exception_ptr> errors(parts);
 #pragma omp parallel for num_threads(parts) schedule(static, 1)
   for (int part = 0; part < parts; ++part) {
@@ -69,7 +75,7 @@ void ParallelForRanges(int64_t count, int64_t grain, RangeBody body, void* state
   }
   const int64_t worth = (count + grain - 1) / grain;
   const int parts = static_cast<int>(std::min<int64_t>(worth, NumThreads()));
-  if (parts <= 1 || omp_in_parallel()) {
+  if (parts <= 1 || omp_in_parallel() || g_is_forked_child.load(std::memory_order_relaxed)) {
     body(state, 0, count);
     return;
   }
