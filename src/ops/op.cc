@@ -3,7 +3,7 @@
 #include "backend/cpu/parallel.h"
 #include "base/error.h"
 #include "ops/dispatch.h"
-#include "ops/resolve.h"
+#include "ops/resolve_cache.h"
 
 namespace tenon {
 
@@ -40,12 +40,12 @@ std::vector<TensorSpec> Op::Infer(std::span<const Argument> arguments) const {
 }
 
 void Op::Run(std::span<const Argument> arguments, std::span<const Tensor> results) const {
-  const ops::Resolved call = ops::Resolve(*form_, arguments);
+  const ops::Resolved& call = ops::ResolveRepeated(*form_, arguments);
   ops::Dispatch(call, ops::OutputViews(call, results));
 }
 
 std::vector<Buffer> Op::Run(std::span<const Argument> arguments) const {
-  const ops::Resolved call = ops::Resolve(*form_, arguments);
+  const ops::Resolved& call = ops::ResolveRepeated(*form_, arguments);
   std::vector<Buffer> buffers;
   std::vector<Tensor> results;
   if (form_->in_place == nullptr) {

@@ -66,7 +66,7 @@ class Resolver {
     CheckRequirements();
     call_.variant = &call_.op->FindVariant(choices_);
     BindOutputs();
-    if (call_.in_place != nullptr) CheckWrittenInputs();
+    CheckWrittenInputs(call_);
     return std::move(call_);
   }
 
@@ -315,23 +315,6 @@ class Resolver {
     }
   }
 
-  void CheckWrittenInputs() const {
-    for (const BoundOutput& output : call_.outputs) {
-      if (output.over < 0) continue;
-      const BoundInput& written = call_.inputs[static_cast<size_t>(output.over)];
-      if (!written.present) continue;
-      TENON_CHECK(!OverlapsItself(written.tensor),
-                  "{}: {} is written, but its elements overlap (strides {})", name_,
-                  written.param->name, StridesText(written.tensor));
-      for (const BoundInput& other : call_.inputs) {
-        TENON_CHECK(
-            &other == &written || !other.present || !ShareMemory(written.tensor, other.tensor),
-            "{}: {} is written, but shares memory with {}", name_, written.param->name,
-            other.param->name);
-      }
-    }
-  }
-
   const Contract& contract_;
   const std::string name_;
   std::span<const Argument> arguments_;
@@ -341,6 +324,23 @@ class Resolver {
 };
 
 }  // namespace
+
+void CheckWrittenInputs(const Resolved& call) {
+  for (const BoundOutput& output : call.outputs) {
+    if (output.over < 0) continue;
+    const BoundInput& written = call.inputs[static_cast<size_t>(output.over)];
+    if (!written.present) continue;
+    TENON_CHECK(!OverlapsItself(written.tensor),
+                "{}: {} is written, but its elements overlap (strides {})", call.name(),
+                written.param->name, StridesText(written.tensor));
+    for (const BoundInput& other : call.inputs) {
+      TENON_CHECK(
+          &other == &written || !other.present || !ShareMemory(written.tensor, other.tensor),
+          "{}: {} is written, but shares memory with {}", call.name(), written.param->name,
+          other.param->name);
+    }
+  }
+}
 
 std::string DeviceText(Device device, int32_t index) {
   return device == Device::kCpu ? "cpu" : fmt::format("cuda:{}", index);

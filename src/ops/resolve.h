@@ -50,6 +50,10 @@ struct Resolved {
 
 Resolved Resolve(const OperatorForm& form, std::span<const Argument> arguments);
 
+// The part of Resolve that depends on where the tensors lie: what an in-place form writes shares no
+// element with itself or another argument.
+void CheckWrittenInputs(const Resolved& call);
+
 // The memory of every output as the body gives it, axes as in BoundInput::view; data is null for
 // `none` ones. `results` are the caller's tensors (none for an in-place form), which are checked:
 // shape, dtype, device, and that no element is shared with another argument.

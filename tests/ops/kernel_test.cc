@@ -46,6 +46,18 @@ TEST_P(KernelTest, MatchesTheReferenceAtModelShapes) {
   }
 }
 
+TEST_P(KernelTest, MatchesTheReferenceOnWideRows) {
+  CaseSpec spec = PlainCases(GetParam()).front();
+  for (const char* size : {"d", "hidden", "width"}) {
+    const auto known = spec.sizes.find(size);
+    if (known != spec.sizes.end()) known->second = 65536;
+  }
+  spec.storage = DType::kF16;
+  spec.param = DType::kF32;
+  spec.lead = {1};
+  RunAndCompare(spec);
+}
+
 TEST_P(KernelTest, TargetsAndThreadsReturnTheSameBits) {
   for (CaseSpec spec : EdgeCases(GetParam())) {
     for (DType storage : kStorages) {

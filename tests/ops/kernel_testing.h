@@ -39,7 +39,7 @@ class KernelTest : public ::testing::TestWithParam<std::string> {
 };
 
 inline std::string FormName(const ::testing::TestParamInfo<std::string>& test) {
-  return test.param;
+  return "op_" + test.param;  // ctest -R op.rms_norm
 }
 
 }  // namespace tenon::ops
