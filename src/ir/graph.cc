@@ -3,7 +3,6 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "ir/ir.h"
 
 namespace tenon::ir {
@@ -62,9 +61,7 @@ std::string AttrText(const AttrValue& value) {
     std::string operator()(double v) const { return RealText(v); }
     std::string operator()(const std::string& v) const { return QuotedText(v); }
     std::string operator()(const std::vector<int64_t>& v) const {
-      std::vector<std::string> parts;
-      for (int64_t x : v) parts.push_back(std::to_string(x));
-      return "[" + Join(parts, ", ") + "]";
+      return fmt::format("[{}]", fmt::join(v, ", "));
     }
   };
   return std::visit(Visitor{}, value);

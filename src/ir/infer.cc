@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "ir/op_table.h"
 
 namespace tenon::ir {
 namespace {
@@ -282,44 +283,21 @@ void CheckAxisNames(const Node& node, const Type& type) {
   }
 }
 
-Type Infer(const Graph& graph, const Node& node) {
-  const Args args(graph, node);
+Type InferElementwise(const Node& node, const Args& args) {
   switch (node.op) {
-    case Op::kInput:
-    case Op::kAttr:
-    case Op::kConst:
-    case Op::kIota:
-      args.Count(0);
-      return node.type;
-    case Op::kPresent:
-      args.Count(0);
-      return {kBool, {}};
     case Op::kAdd:
     case Op::kSub:
     case Op::kMul:
     case Op::kMin:
     case Op::kMax:
       return Arithmetic(args, 2);
+    case Op::kNeg:
+    case Op::kAbs:
+      return Arithmetic(args, 1);
     case Op::kDiv:
       return FloatArithmetic(args, 2);
     case Op::kFma:
       return FloatArithmetic(args, 3);
-    case Op::kNeg:
-    case Op::kAbs:
-      return Arithmetic(args, 1);
-    case Op::kSqrt:
-    case Op::kRsqrt:
-    case Op::kExp:
-    case Op::kLog:
-    case Op::kSin:
-    case Op::kCos:
-    case Op::kTanh:
-    case Op::kErf:
-    case Op::kSigmoid:
-    case Op::kFloor:
-    case Op::kRoundInt:
-      args.Count(1);
-      return {kF32, args[0].axes};
     case Op::kLt:
     case Op::kLe:
     case Op::kEq:
@@ -344,12 +322,20 @@ Type Infer(const Graph& graph, const Node& node) {
       return BitsType(node, args, kF32, kI32);
     case Op::kFromBits:
       return BitsType(node, args, kI32, kF32);
-    case Op::kCast:
-    case Op::kRound:
-      args.Count(1);
-      return {node.type.elem, args[0].axes};
-    case Op::kReduce:
-      return ReduceType(node, args);
+    default:  // functions of one float
+      return FloatArithmetic(args, 1);
+  }
+}
+
+Type LimitRowsType(const Node& node, const Args& args) {
+  args.Count(2);
+  args.DimOf(0);
+  CheckIndex(node, args[1]);
+  return args[0];
+}
+
+Type InferMovement(const Node& node, const Args& args) {
+  switch (node.op) {
     case Op::kBroadcast:
       return BroadcastType(node, args);
     case Op::kSlice:
@@ -363,26 +349,43 @@ Type Infer(const Graph& graph, const Node& node) {
     case Op::kCopy:
       args.Count(1);
       return args[0];
-    case Op::kGatherRow:
-      return GatherType(node, args);
-    case Op::kScatterRow:
-      return ScatterType(node, args);
     case Op::kWriteSlice:
       return WriteSliceType(node, args);
     case Op::kLimitRows:
-      args.Count(2);
-      args.DimOf(0);
-      CheckIndex(node, args[1]);
-      return args[0];
-    case Op::kMatmul:
-      return MatmulType(node, args);
-    case Op::kCall:
-    case Op::kOpaque:
-      return node.results.empty() ? node.type : node.results[0];
-    case Op::kResult:
-      return ResultType(graph, node);
+      return LimitRowsType(node, args);
+    default:
+      throw InternalError(__FILE__, __LINE__, "not a movement");
   }
-  throw InternalError(__FILE__, __LINE__, "unknown op");
+}
+
+Type InferStructure(const Graph& graph, const Node& node) {
+  if (node.op == Op::kResult) return ResultType(graph, node);
+  return node.results.empty() ? node.type : node.results[0];
+}
+
+Type Infer(const Graph& graph, const Node& node) {
+  const Args args(graph, node);
+  switch (RowOf(node.op).op_class) {
+    case OpClass::kLeaf:
+      args.Count(0);
+      return node.op == Op::kPresent ? Type{kBool, {}} : node.type;
+    case OpClass::kElementwise:
+      return InferElementwise(node, args);
+    case OpClass::kPrecision:
+      args.Count(1);
+      return {node.type.elem, args[0].axes};
+    case OpClass::kReduction:
+      return ReduceType(node, args);
+    case OpClass::kMovement:
+      return InferMovement(node, args);
+    case OpClass::kRows:
+      return node.op == Op::kGatherRow ? GatherType(node, args) : ScatterType(node, args);
+    case OpClass::kProduct:
+      return MatmulType(node, args);
+    case OpClass::kStructure:
+      return InferStructure(graph, node);
+  }
+  throw InternalError(__FILE__, __LINE__, "unknown class of ops");
 }
 
 }  // namespace

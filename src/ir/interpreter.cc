@@ -260,6 +260,7 @@ class Interpreter {
     }
     (*function)(node.call, args, results);
     std::vector<HostArray> values;
+    values.reserve(results.size());
     for (const Tensor& result : results) values.push_back(LoadTensor(result));
     return values;
   }

@@ -30,6 +30,7 @@ std::string CastText(const CastRule& rule) {
 std::string CallText(const std::map<std::string, AttrValue>& call) {
   if (call.empty()) return "";
   std::vector<std::string> parts;
+  parts.reserve(call.size());
   for (const auto& [name, value] : call) {
     parts.push_back(fmt::format("{}={}", IsWord(name) ? name : QuotedText(name), AttrText(value)));
   }
