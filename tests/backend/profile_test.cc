@@ -38,7 +38,8 @@ TEST(BuiltinProfiles, H200SaysWhatWasMeasured) {
   EXPECT_EQ(profile.copy_gb_per_s.basis, Basis::kMeasured);
   EXPECT_EQ(profile.vector_gflops.basis, Basis::kPublished);
   EXPECT_EQ(profile.cores.value, 132);
-  EXPECT_FALSE(profile.collective_us.has_value());
+  ASSERT_TRUE(profile.collective_us.has_value());
+  EXPECT_EQ(profile.collective_us->basis, Basis::kMeasured);
 }
 
 TEST(Profile, IsSavedAndFoundByPath) {
