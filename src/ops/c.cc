@@ -117,6 +117,8 @@ Argument ToArgument(const TenonArgument& given) {
   }
 }
 
+void CheckOp(const TenonOp* op) { TENON_CHECK(op != nullptr, "the operator is a null pointer"); }
+
 std::vector<Argument> ToArguments(const TenonArgument* arguments, int64_t count) {
   std::vector<Argument> list;
   for (int64_t i = 0; i < count; ++i) list.push_back(ToArgument(arguments[i]));
@@ -175,12 +177,16 @@ const TenonOp* tenon_find(const char* name) {
   return found;
 }
 
-const char* tenon_schema(const TenonOp* op) { return op->schema.c_str(); }
+const char* tenon_schema(const TenonOp* op) {
+  const int status = Guard([&] { CheckOp(op); });
+  return status == kOk ? op->schema.c_str() : nullptr;
+}
 
 int64_t tenon_infer(const TenonOp* op, const TenonArgument* arguments, int64_t num_arguments,
                     TenonSpec* results, int64_t capacity) {
   int64_t count = 0;
   const int status = Guard([&] {
+    CheckOp(op);
     for (const tenon::TensorSpec& spec : op->op.Infer(ToArguments(arguments, num_arguments))) {
       if (count < capacity) {
         TenonSpec& result = results[count];
@@ -197,6 +203,7 @@ int64_t tenon_infer(const TenonOp* op, const TenonArgument* arguments, int64_t n
 int tenon_call(const TenonOp* op, const TenonArgument* arguments, int64_t num_arguments,
                const TenonTensor* results, int64_t num_results) {
   return Guard([&] {
+    CheckOp(op);
     std::vector<Tensor> outputs;
     for (int64_t i = 0; i < num_results; ++i) outputs.push_back(ToTensor(&results[i]));
     op->op.Run(std::span<const Argument>(ToArguments(arguments, num_arguments)), outputs);

@@ -151,11 +151,17 @@ class Resolver {
   std::string Choose(const Param& param, std::string_view word, std::string_view given) const {
     const std::string* choice = ResolveChoice(param, word);
     TENON_CHECK(choice != nullptr, "{}: {} must be {}, got {}", name_, param.name,
-                Join(ChoiceWords(param), " or "), given);
+                OrText(ChoiceWords(param)), given);
     return *choice;
   }
 
   void CheckNumber(const Param& param, const ir::AttrValue& value) const {
+    // A sum of three, times another, stays within int64.
+    constexpr int64_t kLargestInt = int64_t{1} << 30;
+    if (const int64_t* integer = std::get_if<int64_t>(&value)) {
+      TENON_CHECK(*integer >= -kLargestInt && *integer <= kLargestInt,
+                  "{}: {} must be at most {}, got {}", name_, param.name, kLargestInt, *integer);
+    }
     if (!param.positive && !param.non_negative) return;
     const double number = std::holds_alternative<int64_t>(value)
                               ? static_cast<double>(std::get<int64_t>(value))

@@ -173,7 +173,7 @@ class ShapeSolver {
   std::string AlternativesText(const Param& param) const {
     std::vector<std::string> texts;
     for (const Shape& shape : param.shapes) texts.push_back(ExpectedText(param, shape));
-    return Join(texts, " or ");
+    return OrText(texts);
   }
 
   // Where the expectation comes from: " like x's last axis", " with head_size = 64".
@@ -280,6 +280,11 @@ void CheckMemory(std::string_view op, std::string_view argument, const Tensor& t
       reinterpret_cast<uintptr_t>(tensor.data) % static_cast<uintptr_t>(ItemSize(tensor.dtype)) ==
           0,
       "{}: {} is not aligned to its elements of {} bytes", op, argument, ItemSize(tensor.dtype));
+}
+
+std::string OrText(std::span<const std::string> choices) {
+  if (choices.size() < 2) return Join(choices, "");
+  return Join(choices.first(choices.size() - 1), ", ") + " or " + choices.back();
 }
 
 std::string StridesText(const Tensor& tensor) {

@@ -1,6 +1,7 @@
 // The part of Resolve that knows about shapes, and the views that it hands to bodies.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,5 +23,6 @@ Tensor AxisMovedLast(const Tensor& tensor, int axis);
 void CheckMemory(std::string_view op, std::string_view argument, const Tensor& tensor);
 
 std::string StridesText(const Tensor& tensor);
+std::string OrText(std::span<const std::string> choices);  // "a, b or c"
 
 }  // namespace tenon::ops

@@ -77,6 +77,9 @@ TEST_F(CTest, ListsOperators) {
     EXPECT_THAT(tenon_schema(op), HasSubstr(tenon_op_name(i)));
   }
   EXPECT_EQ(tenon_op_name(-1), nullptr);
+  EXPECT_EQ(tenon_call(nullptr, nullptr, 0, nullptr, 0), -1);
+  EXPECT_EQ(tenon_schema(nullptr), nullptr);
+  EXPECT_STREQ(tenon_last_error(), "the operator is a null pointer");
   EXPECT_EQ(tenon_find("rms_nrm"), nullptr);
   EXPECT_THAT(tenon_last_error(), HasSubstr("there is no operator rms_nrm; did you mean rms_norm"));
 }

@@ -150,6 +150,13 @@ TEST_P(GoldenValues, Quantisation) {
   EXPECT_EQ(fp8[1][0], static_cast<double>(1.0f / 448.0f));
 }
 
+TEST_P(GoldenValues, AnInfiniteRowLeavesTheOthersAlone) {
+  const Tensor x = F32({3, 2}, {127, -127, kInf, 1, 254, 2});
+  const auto quantised = Run("dynamic_scaled_int8_quant", {x});
+  EXPECT_THAT(quantised[0], ElementsAre(127, -127, ::testing::_, ::testing::_, 127, 1));
+  EXPECT_THAT(quantised[1], ElementsAre(1, ::testing::_, 2));
+}
+
 TEST_P(GoldenValues, Rotation) {
   // One pair turned by 90 degrees at position 1, not at all at position 0.
   const Tensor cache = F32({2, 2}, {1, 0, 0, 1});

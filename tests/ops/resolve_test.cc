@@ -161,7 +161,7 @@ TEST_F(ResolveTest, ShapesThatDoNotFit) {
   EXPECT_EQ(Refusal("static_scaled_int8_quant", {F32({2, 8}), F32({3})}),
             "static_scaled_int8_quant: scale must be [8] like x's last axis, got [3]");
   EXPECT_EQ(Refusal("static_scaled_int8_quant", {F32({2, 8}), F32({2, 8})}),
-            "static_scaled_int8_quant: scale must be [8] or [1] or [], got [2, 8]");
+            "static_scaled_int8_quant: scale must be [8], [1] or [], got [2, 8]");
 }
 
 TEST_F(ResolveTest, RotaryShapes) {
@@ -189,6 +189,8 @@ TEST_F(ResolveTest, RotaryShapes) {
             "head_size, got 66 and 64");
   EXPECT_EQ(rotary(I64({5}), BF16({5, 256}), kNone, 0, F32({9, 64})),
             "rotary_embedding: head_size must be positive, got 0");
+  EXPECT_EQ(rotary(I64({5}), BF16({5, 256}), kNone, int64_t{1} << 62, F32({9, 64})),
+            "rotary_embedding: head_size must be at most 1073741824, got 4611686018427387904");
   EXPECT_EQ(Refusal("split_qkv_rmsnorm_rope", {BF16({5, 500}), F32({9, 64}), I64({5}), kNone, kNone,
                                                int64_t{4}, int64_t{2}, int64_t{64}}),
             "split_qkv_rmsnorm_rope: qkv must be [5, 512] with head_dim = 64, num_heads = 4, "
