@@ -63,6 +63,7 @@ constexpr int kFirstTableSlot = 4;  // scratch rows 0 to 3 hold kept values
 
 CppValues::CppValues(const Graph& graph, const RowPlan& plan) : graph_(graph), plan_(plan) {
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    names_[plan.tensors[i].name] = 1;  // taken: a value of that name gets a number
     if (!plan.tensors[i].is_output) tensor_index_[plan.tensors[i].name] = static_cast<int>(i);
   }
   extents_[kRowVar] = plan.row_axis.size;
