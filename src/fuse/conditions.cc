@@ -294,13 +294,28 @@ Sentence SameQuantisation(const Match& m, const Model&) {
   return std::nullopt;
 }
 
+Sentence WeightsFitCache(const Match& m, const Model& model) {
+  int64_t bytes = 0;
+  for (const int step : m.steps) {
+    const int weight = m.sequence->WeightOperand(step);
+    if (weight < 0) continue;
+    const ir::NodeId value = m.sequence->step(step).in[static_cast<size_t>(weight)].value;
+    const auto size = TypeBytes(m.sequence->TypeOf(value));
+    if (size && size->constant()) bytes += *size->constant();
+  }
+  if (model.cache_bytes == 0 || bytes <= model.cache_bytes) return std::nullopt;
+  return fmt::format(
+      "the products are bound by their {:.0f} MB of weights, which exceed the cache of {:.0f} MB",
+      static_cast<double>(bytes) / 1e6, static_cast<double>(model.cache_bytes) / 1e6);
+}
+
 struct Condition {
   std::string_view name;
   Sentence (*check)(const Match&, const Model&);
 };
 
 // Sorted by name.
-constexpr std::array<Condition, 29> kConditions = {{
+constexpr std::array<Condition, 30> kConditions = {{
     {"at_most_4_inputs", FourInputs},
     {"bfloat16", BFloat16},
     {"compiled", Compiled},
@@ -330,6 +345,7 @@ constexpr std::array<Condition, 29> kConditions = {{
     {"span_full", SpanFull},
     {"span_head", SpanHead},
     {"two_tensor_mul", TwoTensorMul},
+    {"weights_fit_cache", WeightsFitCache},
 }};
 
 }  // namespace

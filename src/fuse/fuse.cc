@@ -7,6 +7,7 @@
 #include "fuse/body.h"
 #include "fuse/compose.h"
 #include "ir/parser.h"
+#include "ir/verifier.h"
 
 namespace tenon::fuse {
 namespace {
@@ -19,8 +20,9 @@ FuseResult Run(ir::Graph body, DType storage, const FuseOptions& options) {
   CheckWritable(options.output);
 
   options.progress(fmt::format("verify   {}", body.name()));
+  ir::Verify(body);
   const std::vector<ViewOutput> views = TakeViewOutputs(body);
-  const ir::Graph flat = InlineCalls(body);
+  const ir::Graph flat = ir::RunPass("inline", InlineCalls, body);
 
   options.progress("compile  the fused kernel");
   const Kernel fused = BuildKernel(flat, storage, "the chain of " + body.name());

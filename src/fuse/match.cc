@@ -169,13 +169,15 @@ class Matcher {
     if (!violation) {
       matches_.push_back(match);
     } else if (needed_ > 1) {
-      stops_.push_back({match, needed_, match.next_step ? -1 : match.last(), *violation});
+      stops_.push_back({match, needed_, needed_, match.next_step ? -1 : match.last(), *violation});
     }
   }
 
   void Miss(const Match& match) {
-    if (static_cast<int>(match.steps.size()) < scene_.near_from) return;
-    Stop stop{match, needed_, -1, ""};
+    // Optional operators do not count; the chain lacks one at least.
+    const int matched = std::min(static_cast<int>(match.steps.size()), needed_ - 1);
+    if (matched < scene_.near_from) return;
+    Stop stop{match, matched, needed_, -1, ""};
     for (const Use& use : sequence_.Uses(match.last())) {
       if (stop.at < 0 || use.step < stop.at) stop.at = use.step;
     }
@@ -285,6 +287,14 @@ std::optional<std::string> ForeignConsumer(const Match& match) {
 MatchResult MatchLayer(const Sequence& sequence, const Sequence* next, const Model& model) {
   MatchResult result;
   for (const Scene& scene : Scenes()) Matcher(scene, sequence, next, model).Run(result);
+  // Another row of the same scene may have taken the operators.
+  std::erase_if(result.stops, [&](const Stop& stop) {
+    return std::any_of(result.matches.begin(), result.matches.end(), [&](const Match& match) {
+      return match.scene->id == stop.match.scene->id &&
+             std::all_of(stop.match.steps.begin(), stop.match.steps.end(),
+                         [&](int step) { return match.Contains(step); });
+    });
+  });
   Subsume(result.matches);
   return result;
 }

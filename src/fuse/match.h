@@ -29,6 +29,7 @@ struct Match {
 // A chain that stopped: `match` holds the steps so far.
 struct Stop {
   Match match;
+  int matched = 0;
   int of = 0;             // operators that the chain needs
   int at = -1;            // step that stopped it, -1: the end of the layer
   std::string condition;  // what did not hold

@@ -25,6 +25,7 @@ struct Model {
   int sm = 90;
   int tp = 1;
   DType dtype = DType::kBF16;
+  int64_t cache_bytes = 0;  // last-level cache of the device; 0: unknown
   std::vector<int64_t> tokens;
   std::vector<Layer> layers;
   std::vector<Dead> dead;  // registrations and patches that the overlay found without effect

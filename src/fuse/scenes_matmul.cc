@@ -62,6 +62,7 @@ std::vector<Scene> MatMulScenes() {
                   .name = "gated_mlp",
                   .title = "the whole gated MLP in one kernel",
                   .legal = {"same_stream", "same_extent"},
+                  .no_gain_unless = {"weights_fit_cache"},
                   .max_tokens = 32,
                   .no_gain_when =
                       "more than 32 tokens, or weights that exceed the last-level cache: "

@@ -54,6 +54,14 @@ std::optional<int64_t> TypeTraffic(const Sequence& s, int i, int64_t tokens) {
   return bytes;
 }
 
+// Multiply-adds of a product, where the analysis gives no count: every row meets every weight.
+int64_t ProductFlops(const Sequence& s, int i, int64_t tokens) {
+  const int weight = s.WeightOperand(i);
+  if (!IsProjection(s.step(i).op) || weight < 0) return 0;
+  const ir::Type& type = s.TypeOf(s.step(i).in[static_cast<size_t>(weight)].value);
+  return 2 * tokens * Evaluate(type.numel(), tokens).value_or(0);
+}
+
 std::optional<OpTraffic> StepTraffic(const Sequence& s, int i, int64_t tokens) {
   const Step& step = s.step(i);
   OpTraffic traffic{step.op, 0, 0, Launches(step), IsCollective(step.op)};
@@ -63,7 +71,7 @@ std::optional<OpTraffic> StepTraffic(const Sequence& s, int i, int64_t tokens) {
   const auto bytes = read && written ? std::optional(*read + *written) : TypeTraffic(s, i, tokens);
   if (!bytes) return std::nullopt;
   traffic.bytes = *bytes;
-  traffic.flops = SizeAttr(s, i, key::kFlops, tokens).value_or(0);
+  traffic.flops = SizeAttr(s, i, key::kFlops, tokens).value_or(ProductFlops(s, i, tokens));
   return traffic;
 }
 
