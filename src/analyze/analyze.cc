@@ -76,8 +76,10 @@ void Run(Session& s) {
            std::nullopt, std::nullopt});
     }
   };
-  Stage(s, "build", [&] { limited([&] { BuildModel(s); }); });
-  Stage(s, "trace", [&] { limited([&] { TraceModel(s); }); });
+  // What the Transformers backend runs is not in this tree.
+  const bool native = s.result.model.backend == "native";
+  Stage(s, "build", [&] { limited([&] { native ? BuildModel(s) : void(); }); });
+  Stage(s, "trace", [&] { limited([&] { native ? TraceModel(s) : void(); }); });
   Stage(s, "canon", [&] { Canonicalise(s); });
   Finish(s);
 }

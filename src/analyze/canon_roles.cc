@@ -41,6 +41,7 @@ class Roles {
       if (op == "topk") Set(Upstream(ops_[i].op.in[0].id), "router_gate");
       if (op == "sigmoid") SigmoidGate(i);
     }
+    NameParts();
     for (TracedOp& traced : ops_) {
       RemoveLayerInternals(&traced.op);
       NameNormWidth(&traced.op);
@@ -146,6 +147,41 @@ class Roles {
     if (At(gate).out[0].shape.back() == Dim(1)) Set(gate, "shared_expert_gate");
   }
 
+  // The three parts of a packed projection give their axes the names q, k and v, here and in what
+  // norms and rotations make of them.
+  void NameParts() {
+    std::map<int, std::string> names;
+    for (TracedOp& traced : ops_) {
+      Op& op = traced.op;
+      const int source = flow_.ProducerOf(traced, 0);
+      const bool parts = op.op == "split" && op.out.size() == 3 && source >= 0 &&
+                         At(source).op == "qkv_proj" && !op.in[0].axes.empty();
+      if (parts) {
+        const bool sharded = op.in[0].axes.back().ends_with("/tp");
+        const char* const kParts[] = {"q", "k", "v"};
+        for (size_t i = 0; i < 3; ++i) {
+          names[op.out[i].id] = std::string(kParts[i]) + (sharded ? "/tp" : "");
+          packed_ = op.in[0].axes.back();
+        }
+      }
+      for (TensorUse& use : op.in) Rename(names, &use);
+      const bool keeps = op.op == "rotary_embedding" || op.op == "rms_norm" || op.op == "cast" ||
+                         op.op == "layer_norm";
+      const size_t first = op.op == "rotary_embedding" ? 1 : 0;
+      for (size_t i = 0; keeps && i < op.out.size() && first + i < op.in.size(); ++i) {
+        const auto known = names.find(op.in[first + i].id);
+        if (known != names.end()) names[op.out[i].id] = known->second;
+      }
+      for (TensorUse& use : op.out) Rename(names, &use);
+    }
+  }
+
+  void Rename(const std::map<int, std::string>& names, TensorUse* use) const {
+    const auto known = names.find(use->id);
+    if (known == names.end() || use->axes.empty() || use->axes.back() != packed_) return;
+    use->axes.back() = known->second;
+  }
+
   static void RemoveLayerInternals(Op* op) {
     if (!op->name) return;
     const std::string last = op->name->substr(op->name->rfind('.') + 1);
@@ -167,6 +203,7 @@ class Roles {
   std::vector<TracedOp>& ops_;
   DataFlow flow_;
   const CanonContext& context_;
+  std::string packed_;  // name of the packed projection's last axis
 };
 
 // A norm on the way from a projection to q or k of attention.

@@ -1,7 +1,10 @@
 // Expressions.
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "analyze/interpreter.h"
+#include "analyze/tensor_functions.h"
 #include "base/error.h"
 
 namespace tenon::analyze {
@@ -59,6 +62,13 @@ std::optional<bool> Interpreter::KnownTruth(const Value& value) {
   if (auto* dict = value.As<DictObject>()) return !dict->table.entries.empty();
   if (auto* set = value.As<SetObject>()) return !set->table.entries.empty();
   if (value.Is(ObjectKind::kUnknown) || value.Is(ObjectKind::kTensor)) return std::nullopt;
+  if (const auto* external = value.As<ExternalObject>()) {
+    // Dtypes and classes are true; a flag of a package that is not read may be anything.
+    const std::string last = external->name.substr(external->name.rfind('.') + 1);
+    const bool is_class = std::isupper(static_cast<unsigned char>(last[0])) != 0;
+    if (is_class || !DtypeOf(*this, value).empty()) return true;
+    return std::nullopt;
+  }
   if (auto* symbolic = value.As<SymbolicObject>()) {
     return SymbolicCompare(Operator::kNe, symbolic->dim, Dim(0));
   }

@@ -40,6 +40,7 @@ class Converter {
   const Node* Subscript(TSNode node);
   const Node* SliceOf(TSNode node);
   const Node* Call(TSNode node);
+  const Node* StarOutside(Node* node, TSNode at);
   void AppendArguments(TSNode list, Node* parent);
   const Node* Compare(TSNode node);
   const Node* BinaryOf(TSNode node);

@@ -73,7 +73,7 @@ const Node* Converter::Expression(TSNode node) {
     Node* attribute = Make(Kind::kAttribute, node);
     attribute->text = Text(ts_node_child_by_field_name(node, "attribute", 9));
     attribute->kids = {Field(node, "object")};
-    return attribute;
+    return StarOutside(attribute, node);
   }
   if (type == "call") return Call(node);
   if (type == "subscript") return Subscript(node);

@@ -251,7 +251,7 @@ const Node* Converter::Subscript(TSNode node) {
     if (field != nullptr && std::strcmp(field, "subscript") == 0) AddExpression(indices, child);
   }
   subscript->kids.push_back(indices->kids.size() == 1 && !comma ? indices->kids[0] : indices);
-  return subscript;
+  return StarOutside(subscript, node);
 }
 
 void Converter::AppendArguments(TSNode list, Node* parent) {
@@ -272,11 +272,20 @@ void Converter::AppendArguments(TSNode list, Node* parent) {
   }
 }
 
+// The grammar reads `[*f(x)]` as a call of `*f`: the star belongs around the whole expression.
+const Node* Converter::StarOutside(Node* node, TSNode at) {
+  if (node->kids[0] == nullptr || node->kids[0]->kind != Kind::kStar) return node;
+  node->kids[0] = node->kids[0]->kids[0];
+  Node* star = Make(Kind::kStar, at);
+  star->kids = {node};
+  return star;
+}
+
 const Node* Converter::Call(TSNode node) {
   Node* call = Make(Kind::kCall, node);
   call->kids = {Field(node, "function")};
   AppendArguments(ts_node_child_by_field_name(node, "arguments", 9), call);
-  return call;
+  return StarOutside(call, node);
 }
 
 const Node* Converter::Compare(TSNode node) {

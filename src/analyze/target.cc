@@ -133,6 +133,16 @@ void FindMainClass(Session& s) {
                                             s.architecture, what));
   };
   ModuleObject* module = s.in->Module(s.entry->module);
+  if (module != nullptr && s.entry->module == "vllm.model_executor.models.transformers") {
+    s.result.model.backend = "transformers";
+    s.result.diagnostics.push_back(
+        {"note", "E8",
+         fmt::format("{} is served through the Transformers backend: its operators are in the "
+                     "package transformers, whose sources were not given; classes of the backend "
+                     "are listed, no sequence",
+                     s.architecture),
+         std::nullopt, std::nullopt});
+  }
   if (module == nullptr) fail(fmt::format("module {}, which does not exist", s.entry->module));
   const Value cls = s.in->ModuleAttribute(module, s.entry->cls);
   if (!cls.Is(ObjectKind::kClass)) {

@@ -135,8 +135,9 @@ Value OpaqueCall(Interpreter& in, const std::string& name, const std::vector<Val
   if (in.strict) in.Refuse("a call of " + name);
   const auto* first = tensors[0].As<TensorObject>();
   TensorObject* out = NewTensor(in, first->shape, first->dtype, first->axes);
-  out->known_shape = false;
-  Attr::Map attrs = {{"reason", Attr("call of " + name + " is not followed")}};
+  // Said in the operator: what follows is shown with shapes that hold if this one does.
+  Attr::Map attrs = {{"reason", Attr("call of " + name + " is not followed")},
+                     {"shape", "taken to be that of the first input"}};
   if (const Frame* frame = in.VisibleFrame()) {
     attrs.emplace_back("text", frame->module->file->Excerpt(*frame->at));
   }

@@ -9,14 +9,20 @@
 namespace tenon::analyze {
 namespace {
 
+Attr DimAttr(const Dim& dim) { return dim.IsConstant() ? Attr(dim.Value()) : Attr(dim.Text()); }
+
 // One piece of `base` along `axis`.
 Value SliceOf(Interpreter& in, const Value& base, int axis, const Dim& start, const Dim& stop) {
   const auto* t = base.As<TensorObject>();
   Shape shape = t->shape;
   shape[static_cast<size_t>(axis)] = stop - start;
   if (shape == t->shape) return base;
-  const std::string note = fmt::format("[{}:{} of axis {}]", start.Text(), stop.Text(), axis);
-  Attr::Map attrs = {{"axis", axis}, {"start", start.Text()}, {"stop", stop.Text()}, {"step", 1}};
+  const bool last = axis + 1 == static_cast<int>(shape.size());
+  const std::string note = last
+                               ? fmt::format("[..., {}:{}]", start.Text(), stop.Text())
+                               : fmt::format("[{}:{} of axis {}]", start.Text(), stop.Text(), axis);
+  Attr::Map attrs = {
+      {"axis", axis}, {"start", DimAttr(start)}, {"stop", DimAttr(stop)}, {"step", 1}};
   return ViewOf(in, base, "slice", std::move(shape), t->axes, note, std::move(attrs));
 }
 
@@ -178,8 +184,8 @@ Value TensorSubscript(Interpreter& in, const Value& tensor, const Value& index) 
         Shape shape = t->shape;
         shape[static_cast<size_t>(axis)] = *length;
         Attr::Map attrs = {{"axis", axis},
-                           {"start", start->Text()},
-                           {"stop", stop->Text()},
+                           {"start", DimAttr(*start)},
+                           {"stop", DimAttr(*stop)},
                            {"step", slice->step.integer}};
         const std::string note = fmt::format("[{}:{}:{} of axis {}]", start->Text(), stop->Text(),
                                              slice->step.integer, axis);
