@@ -1,5 +1,6 @@
 #include "analyze/lower.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -85,6 +86,10 @@ ir::Type TypeOf(const TensorUse& use) {
   for (size_t i = 0; i < use.shape.size(); ++i) {
     std::string name =
         i < use.axes.size() && !use.axes[i].empty() ? use.axes[i] : "d" + std::to_string(i);
+    // A rank's share is written "heads/tp"; axes of the IR are plain names.
+    std::replace(name.begin(), name.end(), '/', '_');
+    std::replace(name.begin(), name.end(), '*', '_');
+    std::replace(name.begin(), name.end(), '.', '_');
     while (!taken.insert(name).second) name += "_";
     type.axes.push_back({name, ir::Dim(use.shape[i].Text())});
   }

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "analyze/analyze.h"
+#include "analyze/lower.h"
 #include "golden.h"
+#include "ir/printer.h"
 
 namespace tenon::analyze {
 namespace {
@@ -73,7 +75,12 @@ TEST_P(Fixture, GivesTheExpectedAnalysis) {
   options.target = fmt::format("{}ForCausalLM", GetParam());
   options.vllm_path = folder;
   options.config_file = folder + "/config.json";
-  ExpectGolden(fmt::format("analyze/fixtures/{}.json", GetParam()), Text(Analyze(options)));
+  const Analysis analysis = Analyze(options);
+  ExpectGolden(fmt::format("analyze/fixtures/{}.json", GetParam()), Text(analysis));
+  for (const Variant& variant : analysis.variants) {
+    EXPECT_NO_THROW(ir::PrintGraph(LowerVariant(variant)));
+  }
+  EXPECT_NO_THROW(LowerOps("outside", analysis.outside_layers));
 }
 
 INSTANTIATE_TEST_SUITE_P(Analyze, Fixture,
@@ -87,6 +94,7 @@ TEST(Functions, AreLoweredWithTheirViews) {
   std::string text;
   for (const char* name : {"silu_and_mul", "rms_norm", "rotate", "gather_rows"}) {
     const FunctionTrace trace = TraceFunction(file, name);
+    EXPECT_NO_THROW(LowerFunction(trace)) << name;
     text += fmt::format("{} line {} {}\n", trace.name, trace.line, trace.doc);
     for (const FunctionArgument& a : trace.arguments) {
       text += a.tensor ? fmt::format("  {} %{} {}{}\n", a.name, a.tensor->id, a.tensor->dtype,
