@@ -92,7 +92,6 @@ Values RotaryEmbedding(Composer& c, const ir::Node& call) {
   }
   Values tensors;
   ir::Value positions;
-  ir::Value table;
   for (const ir::NodeId arg : call.args) {
     const ir::Type& type = c.source(arg).type;
     if (!type.elem.is_float()) {
@@ -100,18 +99,16 @@ Values RotaryEmbedding(Composer& c, const ir::Node& call) {
     } else if (tensors.size() < call.results.size()) {
       tensors.push_back(
           SplitHeads(c.Of(arg), ir::Dim(head_dim), tensors.empty() ? "heads" : "kv_heads"));
-    } else {
-      table = c.Of(arg);
     }
   }
   if (tensors.empty()) c.Refuse(call, "it has no tensor to rotate");
   if (positions.builder() == nullptr) {
     positions = c.HiddenInput("positions", ir::Elem::Index(), {ir::NamedAxis("tokens")});
   }
-  if (table.builder() == nullptr) {
-    table = c.HiddenInput("cos_sin_cache", ir::Elem::Param(),
-                          {ir::NamedAxis("max_position"), {"rotary", ir::Dim(rotary_dim)}});
-  }
+  // The module's table, of any number of rows: the longest context is no constant of the kernel.
+  const ir::Value table =
+      c.HiddenInput("cos_sin_cache", ir::Elem::Param(),
+                    {ir::NamedAxis("max_position"), {"rotary", ir::Dim(rotary_dim)}});
   Values args = {positions, tensors[0]};
   std::string names = "positions,query";
   std::vector<ir::Type> types = {tensors[0].type()};

@@ -92,6 +92,17 @@ TEST(Lower, WhatTheIrCannotSayIsOpaqueWithItsReason) {
   EXPECT_EQ(second.name, "metaclass");
 }
 
+TEST(Lower, SharesOfARankAreIdentifiers) {
+  Variant variant;
+  TensorUse q = Tensor(0, {kTokens, Dim::Symbol("heads/tp") * Dim(128)});
+  q.axes[1] = "q/tp";
+  variant.ops = {MakeOp(0, "neg", {q}, {Tensor(1, q.shape)})};
+  const ir::Graph graph = LowerVariant(variant);
+  const ir::Axis& axis = graph.node(graph.FindInput("t0")).type.axes[1];
+  EXPECT_EQ(axis.name, "q_tp");
+  EXPECT_EQ(axis.size, ir::Dim("128*heads_tp"));
+}
+
 TEST(Lower, AFunctionsScalarsAreAttributes) {
   FunctionTrace trace;
   trace.name = "scale";
