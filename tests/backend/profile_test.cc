@@ -48,9 +48,12 @@ TEST(Profile, IsSavedAndFoundByPath) {
   DeviceProfile profile = FindProfile("h200");
   profile.name = "mine";
   profile.copy_gb_per_s.value = 123.5;
+  profile.link_gb_per_s.reset();
   SaveProfile(profile, path);
   EXPECT_EQ(FindProfile(path).name, "mine");
   EXPECT_EQ(FindProfile(path).copy_gb_per_s.value, 123.5);
+  EXPECT_FALSE(FindProfile(path).link_gb_per_s.has_value());
+  EXPECT_TRUE(FindProfile(path).collective_us.has_value());
 }
 
 TEST(Profile, RefusesWhatItDoesNotUnderstandBySentence) {

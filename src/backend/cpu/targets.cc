@@ -1,5 +1,7 @@
 #include "backend/cpu/targets.h"
 
+#include <cpuid.h>
+
 #include "base/env.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -7,9 +9,18 @@
 namespace tenon::cpu {
 namespace {
 
+// Leaf 1 of cpuid; clang 14's __builtin_cpu_supports does not know the name.
+bool HasF16c() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
 bool HasAvx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+         __builtin_cpu_supports("bmi2") && HasF16c();
 }
 
 bool HasAvx3() {
