@@ -66,7 +66,7 @@ void Run(Session& s) {
   });
   FillEnvironment(s);
   Stage(s, "config", [&] { FindTarget(s); });
-  Stage(s, "overlay", [&] {});
+  Stage(s, "overlay", [&] { ApplyOverlays(s); });
   const auto limited = [&](auto&& run) {
     try {
       run();

@@ -76,16 +76,6 @@ void Interpreter::Assume(const Node* condition, Namespace* env, bool taken,
   assumptions.push_back(std::move(assumption));
 }
 
-void Interpreter::Note(const std::string& severity, const std::string& code,
-                       const std::string& message) {
-  Diagnostic diagnostic{severity, code, message, std::nullopt, std::nullopt};
-  if (const Frame* frame = VisibleFrame()) {
-    diagnostic.file = frame->module->file->shown();
-    diagnostic.line = static_cast<int>(frame->at->line);
-  }
-  diagnostics.push_back(std::move(diagnostic));
-}
-
 Value Interpreter::FromAttr(const Attr& attr) {
   if (std::holds_alternative<std::monostate>(attr.value)) return Value::None();
   if (const auto* v = std::get_if<bool>(&attr.value)) return Value::Bool(*v);

@@ -25,7 +25,6 @@ struct PythonError {
   Value exception;  // an instance of a stand-in class, or Unknown
   std::string file;
   int line = 0;
-  std::string values;  // the condition that led to it, with the values of its names
 
   std::string Name() const;
   std::string Message() const;
@@ -130,12 +129,10 @@ class Interpreter {
   // --- errors
   [[noreturn]] void Raise(const std::string& type, const std::string& message);
   [[noreturn]] void Refuse(const std::string& construct);  // strict mode: UsageError with file:line
-  const Frame& CurrentFrame() const { return frames_.back(); }
   const std::vector<Frame>& frames() const { return frames_; }
   // The innermost frame in the user's sources, which reports can quote.
   const Frame* VisibleFrame() const;
   void Assume(const Node* condition, Namespace* env, bool taken, const std::string& why);
-  void Note(const std::string& severity, const std::string& code, const std::string& message);
 
   // Pushes a frame for the life of the object.
   class FrameScope {

@@ -36,10 +36,11 @@ struct Session {
 };
 
 // Each stage fills its part of the session.
-void FindTarget(Session& s);    // target.cc: stages index, registry, config
-void BuildModel(Session& s);    // build.cc
-void TraceModel(Session& s);    // trace.cc
-void Canonicalise(Session& s);  // canon.cc
+void FindTarget(Session& s);     // target.cc: stages index, registry, config
+void ApplyOverlays(Session& s);  // overlay.cc
+void BuildModel(Session& s);     // build.cc
+void TraceModel(Session& s);     // trace.cc
+void Canonicalise(Session& s);   // canon.cc
 
 // names.cc: a model name to an architecture; fills input.evidence and input.rejected.
 std::string ArchitectureOfName(Session& s, const std::string& name);

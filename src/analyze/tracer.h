@@ -34,8 +34,7 @@ class Tracer {
   std::vector<TracedOp> ops;
   std::vector<LayerCall> layers;
   std::vector<const InstanceObject*> modules;
-  std::vector<std::string> groups;      // expert group names in force
-  std::vector<std::string> custom_ops;  // custom operators being re-entered
+  std::vector<std::string> groups;  // expert group names in force
 
   int NextId() { return ++last_id_; }
   TensorUse Use(const TensorObject* tensor) const;

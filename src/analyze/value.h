@@ -255,9 +255,7 @@ struct FunctionObject : Object {
   ClassObject* owner = nullptr;
   std::vector<Value> defaults;  // by parameter, undefined where there is none
   bool compiled = false;        // decorated with torch.compile
-  bool context_manager = false;
-  int generator = -1;     // whether the body yields; found on the first call
-  std::string custom_op;  // registered under this name
+  int generator = -1;           // whether the body yields; found on the first call
   std::vector<std::pair<std::string, Value>> attributes;
 };
 
@@ -292,7 +290,8 @@ struct InstanceObject : Object {
   bool open = false;                 // a missing attribute is unknown, not an error
   std::string label;                 // shown in expressions: "config"
   Value native;                      // payload of subclasses of str, int, dict, list
-  // Class to become when an attribute is asked for that was not given: its source is read only then.
+  // Class to become when an attribute is asked for that was not given: its source is read only
+  // then.
   std::string later_class;
 
   Value* Find(std::string_view key) {
