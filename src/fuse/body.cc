@@ -113,6 +113,20 @@ Graph Specialise(const Graph& graph) {
   return std::move(copy.graph());
 }
 
+// A step's output may be called like its input (a product of a product): they are two tensors.
+Graph WithDistinctOutputs(const Graph& graph) {
+  ir::GraphCopy copy(graph);
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    copy.Set(id, copy.Add(copy.Remapped(id)));
+  }
+  for (ir::Output output : graph.outputs()) {
+    while (graph.FindInput(output.name) >= 0) output.name += "_out";
+    output.value = copy[output.value];
+    copy.graph().AddOutput(std::move(output));
+  }
+  return std::move(copy.graph());
+}
+
 bool IsMovement(Op op) { return op == Op::kSlice || op == Op::kReshape; }
 
 }  // namespace
@@ -130,18 +144,17 @@ Graph InlineCalls(const Graph& body) {
 
 std::vector<ChainStep> UnfusedChain(const Graph& body) {
   std::vector<ChainStep> steps;
-  const Graph live = body;
-  for (NodeId id = 0; id < static_cast<NodeId>(live.nodes().size()); ++id) {
-    const Node& node = live.node(id);
-    if (!(node.op == Op::kCall || (IsStored(live, id) && node.op != Op::kResult))) continue;
+  for (NodeId id = 0; id < static_cast<NodeId>(body.nodes().size()); ++id) {
+    const Node& node = body.node(id);
+    if (!(node.op == Op::kCall || (IsStored(body, id) && node.op != Op::kResult))) continue;
     ChainStep step;
-    step.outputs = ValuesOf(live, id);
-    const std::set<NodeId> sources = Sources(live, step.outputs);
+    step.outputs = ValuesOf(body, id);
+    const std::set<NodeId> sources = Sources(body, step.outputs);
     step.inputs.assign(sources.begin(), sources.end());
     step.name =
-        node.op == Op::kCall ? node.name : std::string(ir::OpName(live.node(node.args[0]).op));
-    step.graph = InlineCalls(ir::ExtractSubgraph(
-        live, fmt::format("{}_{}", step.name, steps.size()), step.inputs, step.outputs));
+        node.op == Op::kCall ? node.name : std::string(ir::OpName(body.node(node.args[0]).op));
+    step.graph = WithDistinctOutputs(InlineCalls(ir::ExtractSubgraph(
+        body, fmt::format("{}_{}", step.name, steps.size()), step.inputs, step.outputs)));
     TENON_ASSERT(step.graph.inputs().size() == step.inputs.size(),
                  "step {} has {} inputs, expected {}", step.name, step.graph.inputs().size(),
                  step.inputs.size());

@@ -84,7 +84,8 @@ TEST_F(Function, AGateOverAMeanIsOneKernelWithTheChainsBits) {
   const TensorUse mean = f.Add("reduce", {mul}, f.New({kTokens2, Dim(1)}),
                                {{"kind", "mean"}, {"axis", -1}, {"keepdim", true}});
   const TensorUse y = f.Add("sub", {mul, mean}, f.New({kTokens2, kHidden}));
-  const TensorUse z = f.Add("mul", {y}, f.New({kTokens2, kHidden}), {{"scalar", 0.5}});
+  const TensorUse half = f.Add("mul", {y}, f.New({kTokens2, kHidden}), {{"scalar", 0.25}});
+  const TensorUse z = f.Add("mul", {half}, f.New({kTokens2, kHidden}), {{"scalar", 2}});
   const FuseResult result = FuseFunction(f.Build({z}), options_);
   EXPECT_TRUE(result.check.passed()) << result.check.Sentence();
   ASSERT_EQ(result.status, FuseStatus::kFused) << result.sentence;
