@@ -1,7 +1,11 @@
-# `make test` installs what is missing, builds and runs every test.
+# `make demo` shows what Tenon does on a real model; `make test` builds and runs every test. Both
+# install what is missing.
 preset := $(if $(CI),ci,release)
 
-.PHONY: test format clean
+.PHONY: demo test format clean
+
+demo:
+	@tools/demo.sh
 
 test:
 	@tools/test.sh $(preset)

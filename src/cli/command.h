@@ -17,6 +17,8 @@ enum ExitCode : int {
 // Each adds one subcommand, whose callback sets `exit_code`.
 void AddCache(CLI::App& app, int& exit_code);
 void AddDoctor(CLI::App& app, int& exit_code);
+void AddAnalyze(CLI::App& app, int& exit_code);
+void AddFuse(CLI::App& app, int& exit_code);
 void AddOps(CLI::App& app, int& exit_code);
 void AddProfile(CLI::App& app, int& exit_code);
 

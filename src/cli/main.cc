@@ -32,6 +32,8 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", "tenon " TENON_VERSION);
   app.require_subcommand(1);
   int exit_code = kOk;
+  AddAnalyze(app, exit_code);
+  AddFuse(app, exit_code);
   AddOps(app, exit_code);
   AddProfile(app, exit_code);
   AddCache(app, exit_code);

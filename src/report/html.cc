@@ -116,8 +116,9 @@ std::string OpportunityTable(const Report& report) {
   if (rows.empty()) return "<h2>Fusion opportunities</h2>\n<p>none</p>\n";
   return "<h2>Fusion opportunities</h2>\n<div class=\"scroll\"><table>\n<tr><th>Priority</th>"
          "<th>Scene</th><th>Type</th><th>Status</th><th>Target</th>"
-         "<th>Saved a layer (decode / prefill), predicted</th></tr>\n" +
-         rows + "</table></div>\n";
+         "<th>Saved a layer (decode / prefill)</th></tr>\n" +
+         rows + "</table></div>\n<p class=\"faint\">Times are predicted for " +
+         HtmlText(report.device) + ".</p>\n";
 }
 
 std::string BenefitBars(const fuse::Opportunity& o) {
@@ -144,10 +145,14 @@ std::string OpportunityDetails(const Report& report) {
         "\"status\">{}</span></h3>\n<p>{}</p>\n",
         o.id, o.id, HtmlText(o.title), HtmlText(o.status), HtmlText(ChainText(report, o, " → ")));
     out += BenefitBars(o);
-    out += fmt::format(
-        "<p class=\"faint\">Launches {} → {}, predicted. {}</p>\n", o.benefit.launches_before,
-        o.benefit.launches_after,
-        o.benefit.condition.empty() ? "" : HtmlText("No gain when " + o.benefit.condition + "."));
+    const auto [condition, arithmetic] = ConditionAndArithmetic(o.benefit);
+    out += fmt::format("<p class=\"faint\">Launches {} → {}. {}</p>\n", o.benefit.launches_before,
+                       o.benefit.launches_after,
+                       condition.empty() ? "" : HtmlText("No gain: " + condition + "."));
+    if (!arithmetic.empty()) {
+      out += "<details><summary>arithmetic</summary><p class=\"faint\">" + HtmlText(arithmetic) +
+             "</p></details>\n";
+    }
     if (o.by || o.flag) {
       out += fmt::format("<p>Exists: {} {}</p>\n", HtmlText(o.by.value_or("")),
                          o.flag ? "(<code>" + HtmlText(*o.flag) + "</code>)" : "");

@@ -139,7 +139,7 @@ void Opportunities(const Report& report, Markdown& md) {
             Cell(o.title), o.variant, o.status, ChainText(report, o, " → "), TargetName(o),
             SavedText(o));
   }
-  md.Line("{}", any ? "\nTimes are predicted, for one layer." : "none");
+  md.Line("{}", any ? "\nTimes are predicted, for one layer on " + report.device + "." : "none");
   md.Gap();
 }
 
@@ -149,7 +149,7 @@ std::string FileText(const fuse::FileLines& place) {
   const std::string span =
       lines.size() < 2 ? Join(lines, "") : fmt::format("{}-{}", lines.front(), lines.back());
   return fmt::format("`{}` {}{}", place.file, span,
-                     lines.size() > 2 ? fmt::format(" (calls: {})", Join(lines, ", ")) : "");
+                     lines.size() > 1 ? fmt::format(" (calls: {})", Join(lines, ", ")) : "");
 }
 
 void Benefit(const Report& report, const fuse::Opportunity& o, Markdown& md) {
@@ -162,7 +162,9 @@ void Benefit(const Report& report, const fuse::Opportunity& o, Markdown& md) {
             BytesText(at.bytes_before), BytesText(at.bytes_after), TimeText(at.saved_us),
             TimeText(at.saved_us * layers), at.gain ? "" : ": no gain");
   }
-  if (!o.benefit.condition.empty()) md.Line("   - No gain when {}", o.benefit.condition);
+  const auto [condition, arithmetic] = ConditionAndArithmetic(o.benefit);
+  if (!condition.empty()) md.Line("   - No gain: {}", condition);
+  if (!arithmetic.empty()) md.Line("   - Arithmetic, {}", arithmetic);
 }
 
 void Details(const Report& report, Markdown& md) {

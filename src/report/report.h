@@ -13,6 +13,7 @@ namespace tenon::report {
 struct Report {
   analyze::Analysis analysis;
   fuse::Findings findings;
+  std::string device;  // whose profile the times are predicted with
 };
 
 // Schema `tenon.analysis/1`, keys in the order of the schema: same report, same bytes.

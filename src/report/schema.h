@@ -314,6 +314,7 @@ void Fields(Archive& a, Report& x) {
   a("opportunities", x.findings.opportunities);
   a("near_misses", x.findings.near_misses);
   a("dead", x.findings.dead);
+  a("device", x.device);
   a("outside_layers", x.analysis.outside_layers);
   a("assumptions", x.analysis.assumptions);
   a("diagnostics", x.analysis.diagnostics);

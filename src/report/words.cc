@@ -140,6 +140,13 @@ std::string Title(const Report& report) {
   return analysis.input.kind == "name" ? analysis.input.target : analysis.model.architecture;
 }
 
+std::pair<std::string, std::string> ConditionAndArithmetic(const fuse::Benefit& benefit) {
+  constexpr std::string_view kSeparator = " | ";
+  const size_t at = benefit.condition.find(kSeparator);
+  if (at == std::string::npos) return {benefit.condition, ""};
+  return {benefit.condition.substr(0, at), benefit.condition.substr(at + kSeparator.size())};
+}
+
 bool IsProposed(const fuse::Opportunity& opportunity) {
   return opportunity.status == "open" || opportunity.status == "optin";
 }

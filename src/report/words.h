@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "report/report.h"
@@ -41,6 +42,9 @@ std::map<std::string, int> CountByStatus(const Report& report);
 
 // The architecture, or the target's own name when it was asked for by name.
 std::string Title(const Report& report);
+
+// `condition` of a benefit is "when there is no gain", or that, " | " and the arithmetic.
+std::pair<std::string, std::string> ConditionAndArithmetic(const fuse::Benefit& benefit);
 
 // What people are asked to act on, as against what is only stated.
 bool IsProposed(const fuse::Opportunity& opportunity);
