@@ -18,12 +18,6 @@ UnfusedKernels::UnfusedKernels(const ir::Graph& body, DType storage)
   for (std::future<Kernel>& kernel : building) kernels_.push_back(kernel.get());
 }
 
-std::vector<std::string> UnfusedKernels::names() const {
-  std::vector<std::string> names;
-  for (const ChainStep& step : steps_) names.push_back(step.name);
-  return names;
-}
-
 UnfusedKernels::Buffers UnfusedKernels::Allocate(const TensorMap& inputs,
                                                  const ir::Bindings& sizes) const {
   Buffers buffers;

@@ -15,7 +15,6 @@ class UnfusedKernels {
   UnfusedKernels(const ir::Graph& body, DType storage);
 
   size_t size() const { return kernels_.size(); }
-  std::vector<std::string> names() const;
 
   // Allocates the intermediate tensors for these sizes; inputs are those of the body.
   struct Buffers {
@@ -26,7 +25,6 @@ class UnfusedKernels {
   Buffers Allocate(const TensorMap& inputs, const ir::Bindings& sizes) const;
   void Run(const Buffers& buffers, const ir::Bindings& sizes, const ScalarMap& scalars) const;
 
-  // Node of the body whose storage output `output` ends up in.
   const ir::Graph& body() const { return body_; }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "fuse/artefact.h"
 #include "fuse/body.h"
 #include "fuse/compose.h"
@@ -25,12 +26,13 @@ FuseResult Run(ir::Graph body, DType storage, const FuseOptions& options) {
   const ir::Graph flat = ir::RunPass("inline", InlineCalls, body);
 
   options.progress("compile  the fused kernel");
-  const Kernel fused = BuildKernel(flat, storage, "the chain of " + body.name());
+  for (const ChainStep& step : UnfusedChain(body)) result.chain.push_back(step.name);
+  const Kernel fused =
+      BuildKernel(flat, storage, fmt::format("{}, rounded as the chain", Join(result.chain, ", ")));
   result.plan = emit::PlanText(flat, fused.plan);
 
   options.progress("compile  the unfused chain");
   const UnfusedKernels chain(body, storage);
-  result.chain = chain.names();
   if (chain.size() < 2) {
     result.status = FuseStatus::kNoGain;
     result.sentence = fmt::format("{}: one operator only ({}): there is nothing to fuse",
