@@ -57,6 +57,21 @@ void Finish(Session& s) {
   count(result.outside_layers);
 }
 
+std::string Raised(const PythonError& error) {
+  return fmt::format("{}:{}: raises {}: {}", error.file, error.line, error.Name(), error.Message());
+}
+
+// Reading the module of the target may raise, as on a platform that its family does not support.
+void Resolve(Session& s) {
+  try {
+    FindTarget(s);
+  } catch (const PythonError& error) {
+    throw ResolutionError("E10", Raised(error));
+  } catch (const LimitReached& limit) {
+    throw ResolutionError("E11", "the search for the main class stopped at " + limit.what);
+  }
+}
+
 void Run(Session& s) {
   Stage(s, "index", [&] { s.tree = SourceTree::FindVllm(s.options.vllm_path); });
   Stage(s, "registry", [&] {
@@ -65,11 +80,13 @@ void Run(Session& s) {
     s.registry = std::make_unique<Registry>(*s.in);
   });
   FillEnvironment(s);
-  Stage(s, "config", [&] { FindTarget(s); });
+  Stage(s, "config", [&] { Resolve(s); });
   Stage(s, "overlay", [&] { ApplyOverlays(s); });
   const auto limited = [&](auto&& run) {
     try {
       run();
+    } catch (const PythonError& error) {
+      s.in->diagnostics.push_back({"error", "E10", Raised(error), error.file, error.line});
     } catch (const LimitReached& limit) {
       s.in->diagnostics.push_back(
           {"warning", "E11", "the analysis stopped at " + limit.what + "; the result is incomplete",
@@ -80,7 +97,7 @@ void Run(Session& s) {
   const bool native = s.result.model.backend == "native";
   Stage(s, "build", [&] { limited([&] { native ? BuildModel(s) : void(); }); });
   Stage(s, "trace", [&] { limited([&] { native ? TraceModel(s) : void(); }); });
-  Stage(s, "canon", [&] { Canonicalise(s); });
+  Stage(s, "canon", [&] { limited([&] { Canonicalise(s); }); });
   Finish(s);
 }
 

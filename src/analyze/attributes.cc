@@ -174,6 +174,13 @@ Value Interpreter::Attribute(const Value& object, const std::string& name) {
       if (value.Defined()) return BindAttribute(value, object, cls);
       if (name == "__name__" || name == "__qualname__") return NewString(cls->name);
       if (name == "__module__") return NewString(cls->module->name);
+      if (name == "__dict__") {
+        auto* dict = heap.New<DictObject>();
+        for (const std::string& own : cls->scope.order) {
+          dict->table.Set(NewString(own), NewUnknown(cls->name + "." + own));
+        }
+        return dict;
+      }
       if (name == "__mro__") {
         std::vector<Value> order(cls->linearisation.begin(), cls->linearisation.end());
         return NewTuple(std::move(order));

@@ -105,8 +105,12 @@ Value Interpreter::MakeClass(const Node* node, Namespace* env) {
     if (decorator.Is(ObjectKind::kFunction) || decorator.Is(ObjectKind::kPartial)) {
       Arguments arguments;
       arguments.positional = {result};
-      const Value decorated = Call(decorator, std::move(arguments));
-      if (decorated.Is(ObjectKind::kClass)) result = decorated;
+      try {
+        const Value decorated = Call(decorator, std::move(arguments));
+        if (decorated.Is(ObjectKind::kClass)) result = decorated;
+      } catch (const PythonError&) {
+        // A registration that cannot be followed does not change the class.
+      }
     }
   }
   return result;

@@ -13,9 +13,12 @@ Value Interpreter::LookUp(const std::string& name, Namespace* env) {
   const ModuleObject* module = env->module;
   for (; env != nullptr; env = env->parent) {
     if (env->scope != nullptr) {
-      const Value value = env->owner == nullptr && env->scope == &env->module->scope
-                              ? ModuleAttribute(env->module, name)
-                              : ScopeValue(env->scope, name);
+      // A module's own __getattr__ answers from outside only.
+      const bool of_module =
+          env->owner == nullptr && env->scope == &env->module->scope &&
+          (env->scope->names.contains(name) || !env->scope->names.contains("__getattr__"));
+      const Value value =
+          of_module ? ModuleAttribute(env->module, name) : ScopeValue(env->scope, name);
       // A stand-in text sees builtins before the external names of its package.
       if (value.Defined() && !(value.Is(ObjectKind::kExternal) && env->module->is_stand_in &&
                                !env->scope->names.contains(name))) {
