@@ -277,7 +277,9 @@ def main():
         "repeats": options.repeats,
     }
     lines = []
-    print(f"{'operator':34}{'model':14}{'dtype':6}{'tokens':>7}{'tenon':>11}{'inductor':>11}  ratio")
+    print(
+        f"{'operator':34}{'model':14}{'dtype':6}{'tokens':>7}{'tenon':>11}{'inductor':>11}  ratio"
+    )
     for path in options.shapes:
         for op, row in read_shapes(path):
             if options.ops and op not in options.ops:

@@ -29,7 +29,7 @@ def _is_torch(value):
 
 
 def dtype_name(dtype):
-    """"float32" for np.float32, np.dtype("float32"), torch.float32 and "float32"."""
+    """ "float32" for np.float32, np.dtype("float32"), torch.float32 and "float32"."""
     name = str(getattr(dtype, "__name__", None) or getattr(dtype, "name", None) or dtype)
     return name.removeprefix("torch.")
 

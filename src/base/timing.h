@@ -1,5 +1,5 @@
-// Timing that neighbours on the machine disturb as little as possible: alternatives run in turn, and
-// what counts is the median.
+// Timing that neighbours on the machine disturb as little as possible: alternatives run in turn,
+// and what counts is the median.
 #pragma once
 
 #include <functional>

@@ -49,7 +49,8 @@ class CppValues {
                     size_t first_axis);
   int TensorOf(const ir::Node& input) const { return tensor_index_.at(input.name); }
   static std::string CppType(const ir::Elem& elem);
-  static std::string AbsentText(const PlanTensor& tensor);  // what an absent optional input reads as
+  static std::string AbsentText(
+      const PlanTensor& tensor);  // what an absent optional input reads as
 
   const ir::Graph& graph_;
   const RowPlan& plan_;

@@ -1,13 +1,16 @@
 """Every operator against plain PyTorch: an implementation that shares no line with Tenon's."""
 
 import pytest
+import tenon
 import torch
 import torch.nn.functional as F
 
-import tenon
-
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
-TOLERANCE = {torch.float32: (2e-5, 2e-5), torch.float16: (2e-3, 1e-3), torch.bfloat16: (1.6e-2, 8e-3)}
+TOLERANCE = {
+    torch.float32: (2e-5, 2e-5),
+    torch.float16: (2e-3, 1e-3),
+    torch.bfloat16: (1.6e-2, 8e-3),
+}
 
 
 def tensor(*shape, dtype, seed=0, scale=1.0):
@@ -77,15 +80,25 @@ def test_gelu_quick(dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("hidden", [1, 65, 128, 4096])
 def test_norms(hidden, dtype):
-    x, w, b = (tensor(*s, dtype=dtype, seed=i) for i, s in enumerate([(7, hidden), (hidden,), (hidden,)]))
+    x, w, b = (
+        tensor(*s, dtype=dtype, seed=i) for i, s in enumerate([(7, hidden), (hidden,), (hidden,)])
+    )
     close(tenon.ops.rms_norm(x, w, 1e-6), rms(x.float(), 1e-6) * w.float(), dtype)
     close(tenon.ops.gemma_rms_norm(x, w), rms(x.float(), 1e-6) * (1 + w.float()), dtype)
-    close(tenon.ops.layer_norm(x, w, b), F.layer_norm(x.float(), (hidden,), w.float(), b.float()), dtype)
+    close(
+        tenon.ops.layer_norm(x, w, b),
+        F.layer_norm(x.float(), (hidden,), w.float(), b.float()),
+        dtype,
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_fused_add_rms_norm_functional_and_in_place(dtype):
-    x, residual, w = tensor(4, 96, dtype=dtype), tensor(4, 96, dtype=dtype, seed=1), tensor(96, dtype=dtype, seed=2)
+    x, residual, w = (
+        tensor(4, 96, dtype=dtype),
+        tensor(4, 96, dtype=dtype, seed=1),
+        tensor(96, dtype=dtype, seed=2),
+    )
     total = x + residual
     y, s = tenon.ops.fused_add_rms_norm(x, residual, w)
     assert torch.equal(s, total)
@@ -97,7 +110,11 @@ def test_fused_add_rms_norm_functional_and_in_place(dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("before", [True, False])
 def test_rms_norm_gated(before, dtype):
-    x, z, w = tensor(6, 256, dtype=dtype), tensor(6, 256, dtype=dtype, seed=1), tensor(256, dtype=dtype, seed=2)
+    x, z, w = (
+        tensor(6, 256, dtype=dtype),
+        tensor(6, 256, dtype=dtype, seed=1),
+        tensor(256, dtype=dtype, seed=2),
+    )
     g = x.float().view(6, 2, 128)
     a = F.silu(z.float())
     if before:
@@ -171,7 +188,9 @@ def test_softmax(dim, dtype):
 
 
 def test_a_refused_call_names_operator_and_argument():
-    with pytest.raises(RuntimeError, match=r"rms_norm: weight must be \[64\] like x's last axis, got \[63\]"):
+    with pytest.raises(
+        RuntimeError, match=r"rms_norm: weight must be \[64\] like x's last axis, got \[63\]"
+    ):
         tenon.ops.rms_norm(torch.ones(2, 64), torch.ones(63))
     with pytest.raises(AttributeError, match="rms_norm"):
         tenon.ops.rms_nrom  # noqa: B018
