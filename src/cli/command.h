@@ -21,6 +21,7 @@ void AddAnalyze(CLI::App& app, int& exit_code);
 void AddFuse(CLI::App& app, int& exit_code);
 void AddOps(CLI::App& app, int& exit_code);
 void AddProfile(CLI::App& app, int& exit_code);
+void AddRun(CLI::App& app, int& exit_code);
 
 // Prints to standard output.
 void Print(std::string_view text);

@@ -35,6 +35,7 @@ int Main(int argc, char** argv) {
   AddAnalyze(app, exit_code);
   AddFuse(app, exit_code);
   AddOps(app, exit_code);
+  AddRun(app, exit_code);
   AddProfile(app, exit_code);
   AddCache(app, exit_code);
   AddDoctor(app, exit_code);
