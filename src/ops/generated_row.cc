@@ -43,26 +43,32 @@ const cpu::RowKernel& GeneratedKernel(const Resolved& call) {
                       fmt::format("{} has no kernel of {}", call.name(), call.variant->name));
 }
 
-void RunGenerated(const cpu::RowKernel& kernel, cpu::Target target, const Resolved& call,
-                  std::span<const Tensor> outputs) {
-  std::vector<Tensor> tensors;
-  std::vector<Buffer> casts;
+GeneratedCall::GeneratedCall(const cpu::RowKernel& kernel, const Resolved& call,
+                             std::span<const Tensor> outputs)
+    : kernel_(kernel), lead_rank_(static_cast<int>(call.lead.size())), storage_(call.storage) {
   for (int i = 0; i < kernel.num_tensors; ++i) {
     Tensor tensor = TensorOf(call, outputs, kernel.tensors[i]);
     const bool stored = !kernel.tensors[i].is_output && tensor.data != nullptr &&
                         call.FindInput(kernel.tensors[i].name)->param->elem == ir::Elem::Storage();
     if (stored && tensor.dtype != call.storage) {
-      casts.push_back(DenseCopy(tensor, call.storage));
-      tensor = casts.back().tensor();
+      casts_.push_back(DenseCopy(tensor, call.storage));
+      tensor = casts_.back().tensor();
     }
-    tensors.push_back(tensor);
+    tensors_.push_back(tensor);
   }
-  std::vector<int64_t> sizes;
-  for (int i = 0; i < kernel.num_sizes; ++i) sizes.push_back(call.sizes.at(kernel.sizes[i]));
-  std::vector<float> scalars;
-  for (int i = 0; i < kernel.num_scalars; ++i) scalars.push_back(ScalarOf(call, kernel.scalars[i]));
-  RunRowKernel(kernel, target,
-               {tensors, static_cast<int>(call.lead.size()), sizes, scalars, call.storage});
+  for (int i = 0; i < kernel.num_sizes; ++i) sizes_.push_back(call.sizes.at(kernel.sizes[i]));
+  for (int i = 0; i < kernel.num_scalars; ++i) {
+    scalars_.push_back(ScalarOf(call, kernel.scalars[i]));
+  }
+}
+
+void GeneratedCall::Run(cpu::Target target) const {
+  RunRowKernel(kernel_, target, {tensors_, lead_rank_, sizes_, scalars_, storage_});
+}
+
+void RunGenerated(const cpu::RowKernel& kernel, cpu::Target target, const Resolved& call,
+                  std::span<const Tensor> outputs) {
+  GeneratedCall(kernel, call, outputs).Run(target);
 }
 
 }  // namespace tenon::ops
