@@ -1,12 +1,11 @@
 #include "ops/row_driver.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
 
+#include "backend/cpu/bandwidth.h"
 #include "backend/cpu/parallel.h"
 #include "base/dtype.h"
 #include "base/error.h"
@@ -30,7 +29,7 @@ constexpr int64_t kBytesPerThread = 128 << 10;
 
 int64_t LastLevelCacheBytes() {
   static const int64_t bytes = [] {
-    const int64_t size = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    const int64_t size = cpu::CacheBytes(3);
     return size > 0 ? size : int64_t{32} << 20;
   }();
   return bytes;
