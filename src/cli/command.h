@@ -15,6 +15,7 @@ enum ExitCode : int {
 };
 
 // Each adds one subcommand, whose callback sets `exit_code`.
+void AddBench(CLI::App& app, int& exit_code);
 void AddCache(CLI::App& app, int& exit_code);
 void AddDoctor(CLI::App& app, int& exit_code);
 void AddAnalyze(CLI::App& app, int& exit_code);

@@ -36,6 +36,7 @@ int Main(int argc, char** argv) {
   AddFuse(app, exit_code);
   AddOps(app, exit_code);
   AddRun(app, exit_code);
+  AddBench(app, exit_code);
   AddProfile(app, exit_code);
   AddCache(app, exit_code);
   AddDoctor(app, exit_code);
