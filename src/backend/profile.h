@@ -57,4 +57,6 @@ DeviceProfile FindProfile(const std::string& name);
 // Measures this machine with the present number of threads: about five seconds and 512 MiB.
 DeviceProfile MeasureCpuProfile();
 
+std::string ProcessorName();  // of this machine, as the kernel tells it
+
 }  // namespace tenon::backend

@@ -1,6 +1,7 @@
 // tenon bench: how fast operators are here, and how fast they could be.
 #include "ops/bench.h"
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -37,14 +38,18 @@ std::vector<ops::CaseSpec> CasesOf(const Options& options) {
       if (wanted) cases.push_back(std::move(spec));
     }
   }
-  TENON_CHECK(!cases.empty(), "bench: no line of {} is one of {}", fmt::join(options.shapes, ", "),
-              options.ops.empty() ? "the operators" : fmt::format("{}", fmt::join(options.ops, ", ")));
+  TENON_CHECK(
+      !cases.empty(), "bench: no line of {} is one of {}", fmt::join(options.shapes, ", "),
+      options.ops.empty() ? "the operators" : fmt::format("{}", fmt::join(options.ops, ", ")));
   return cases;
 }
 
 Json JsonOf(const ops::BenchRow& row, const ops::MachineLimits& limits, const std::string& device) {
-  Json json = {{"op", row.op},       {"case", row.text},     {"dtype", row.dtype},
-               {"tokens", row.tokens}, {"check", row.check.empty() ? "ok" : row.check}};
+  Json json = {{"op", row.op},
+               {"case", row.text},
+               {"dtype", row.dtype},
+               {"tokens", row.tokens},
+               {"check", row.check.empty() ? "ok" : row.check}};
   if (row.check.empty()) {
     json.update({{"kernel_us", row.kernel_us},
                  {"call_us", row.call_us},
@@ -79,12 +84,13 @@ int Run(const Options& options) {
   const std::vector<ops::CaseSpec> cases = CasesOf(options);
   cpu::SetNumThreads(options.threads);
   const ops::MachineLimits limits = ops::MeasureLimits();
-  const std::string device = backend::CpuName();
+  const std::string device = backend::ProcessorName();
   const bool text = options.format == "text";
   if (text) {
-    Print(fmt::format("{}, {} threads, copy {:.1f} GB/s\n{:<34}{:<6}{:>6}{:>11}{:>11}{:>9}{:>8}{:>9}\n",
-                      device, limits.threads, limits.copy_gb_per_s, "operator", "dtype", "tokens",
-                      "kernel us", "call us", "GB/s", "limit", "chain"));
+    Print(fmt::format(
+        "{}, {} threads, copy {:.1f} GB/s\n{:<34}{:<6}{:>6}{:>11}{:>11}{:>9}{:>8}{:>9}\n", device,
+        limits.threads, limits.copy_gb_per_s, "operator", "dtype", "tokens", "kernel us", "call us",
+        "GB/s", "limit", "chain"));
   }
   std::string lines;
   bool failed = false;
@@ -114,7 +120,8 @@ void AddBench(CLI::App& app, int& exit_code) {
       "bench",
       "Times operators on the CPU. Each case is checked against the float64 reference first; then\n"
       "come the kernel alone, the whole call, the share of this machine's limit (the larger of\n"
-      "bytes over copy bandwidth and arithmetic time in L1, both measured in this run) and how much\n"
+      "bytes over copy bandwidth and arithmetic time in L1, both measured in this run) and how "
+      "much\n"
       "longer the unfused chain takes. Medians of interleaved repeats.");
   const auto options = std::make_shared<Options>();
   command->add_option("OP", options->ops, "Only these operators");
@@ -124,12 +131,15 @@ void AddBench(CLI::App& app, int& exit_code) {
   command->add_option("--tokens", options->tokens, "Numbers of rows")->delimiter(',');
   command->add_option("--dtype", options->dtypes, "Storage types")->delimiter(',');
   command->add_option("--threads", options->threads, "Threads (default: all)");
-  command->add_option("--repeats", options->repeats, "Interleaved repeats")->check(CLI::Range(1, 1000));
-  command->add_option("-o", options->file, "Write JSON lines to this file, too")->option_text("FILE");
+  command->add_option("--repeats", options->repeats, "Interleaved repeats")
+      ->check(CLI::Range(1, 1000));
+  command->add_option("-o", options->file, "Write JSON lines to this file, too")
+      ->option_text("FILE");
   AddFormat(command, options->format, {"text", "json"});
   command->footer(
       "Exit code 1 when a check fails; no time is given then.\n"
-      "Example:\n  tenon bench rms_norm silu_and_mul --shapes bench/shapes/llama-3-8b.txt --tokens 64");
+      "Example:\n  tenon bench rms_norm silu_and_mul --shapes bench/shapes/llama-3-8b.txt --tokens "
+      "64");
   command->callback([options, &exit_code] { exit_code = Run(*options); });
 }
 

@@ -10,8 +10,6 @@
 #include "base/text.h"
 
 namespace tenon::backend {
-namespace {
-
 std::string ProcessorName() {
   for (const std::string& line : Split(ReadFile("/proc/cpuinfo"), '\n')) {
     if (!line.starts_with("model name")) continue;
@@ -19,6 +17,8 @@ std::string ProcessorName() {
   }
   return "x86-64 processor";
 }
+
+namespace {
 
 Figure Measured(double value, std::string source) {
   return {value, Basis::kMeasured, std::move(source)};
