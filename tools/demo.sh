@@ -4,27 +4,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-version=0.33.0
-vllm=.deps/vllm-$version
 tools/build.sh release
 export PATH="$PWD/build/release/bin:$PWD/.venv/bin:$PATH"
 
-# Only the Python files are kept; vLLM itself is never installed or imported.
-if [[ ! -d $vllm ]]; then
-  echo "== fetching the sources of vLLM $version (several hundred MB, once)"
-  download=$(mktemp -d)
-  trap 'rm -rf "$download" "$vllm.part"' EXIT
-  python -m pip download --no-deps --dest "$download" "vllm==$version"
-  mkdir -p "$vllm.part"
-  python - "$download"/vllm-*.whl "$vllm.part" <<'PYTHON'
-import sys, zipfile
-
-with zipfile.ZipFile(sys.argv[1]) as wheel:
-    names = [n for n in wheel.namelist() if n.startswith("vllm/") and n.endswith(".py")]
-    wheel.extractall(sys.argv[2], names)
-PYTHON
-  mv "$vllm.part" "$vllm"
-fi
+vllm=$(tools/fetch_vllm.sh)
 
 echo "== analysing Qwen3ForCausalLM"
 tenon analyze Qwen3ForCausalLM --vllm "$vllm" --format all -o out

@@ -7,5 +7,7 @@ shift
 
 tools/build.sh "$preset"
 export PATH="$PWD/.venv/bin:$PATH"
+TENON_VLLM_PATH="$PWD/$(tools/fetch_vllm.sh)"  # the analyser is tested on real models
+export TENON_VLLM_PATH
 echo "== testing build/$preset"
 ctest --test-dir "build/$preset" --output-on-failure --parallel "$(nproc)" --progress "$@"

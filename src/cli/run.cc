@@ -11,6 +11,7 @@
 #include "cli/flags.h"
 #include "ir/host_array.h"
 #include "ops/case.h"
+#include "ops/compare.h"
 #include "ops/dispatch.h"
 #include "ops/reference.h"
 
@@ -108,15 +109,21 @@ int Run(const Options& options) {
                                {"largest", row.largest},
                                {"difference", row.difference}});
   }
+  const std::string deviation = ops::DeviationFromReference(test);
+  json["check"] = deviation.empty() ? "ok" : deviation;
+  text += fmt::format("check    {}\n",
+                      deviation.empty() ? "within the documented tolerance" : "FAIL " + deviation);
   Print(options.format == "json" ? json.dump(2) + "\n" : text);
-  return kOk;
+  return deviation.empty() ? kOk : kFailed;
 }
 
 }  // namespace
 
 void AddRun(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
-      "run", "Calls an operator once on random inputs and compares it with its float64 reference.");
+      "run",
+      "Calls an operator once on random inputs and compares it with its float64 reference. Exit\n"
+      "code 1 when they differ by more than the documented tolerance.");
   const auto options = std::make_shared<Options>();
   command->add_option("CASE", options->words, "Operator, name=value ..., +tensor ...")->required();
   command->add_option("--tokens", options->tokens, "Leading axes of the tensors (default: 4)")
