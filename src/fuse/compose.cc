@@ -121,7 +121,7 @@ ir::Value Composer::External(ir::NodeId id) {
     return weights_[node.name] = builder_.Input(Unique(std::move(name)), type.elem, type.axes);
   }
   std::string name = node.name;  // an argument of a function
-  const bool of_layer = node.op != ir::Op::kInput || request_.rows == "T";
+  const bool of_layer = !request_.is_function;
   if (of_layer && type.elem == ir::Elem::Index()) {
     name = "positions";
   } else if (of_layer) {
@@ -180,6 +180,9 @@ void Composer::RunPart(const ComposePart& part) {
   values_.clear();
   results_.clear();
   if (part.linked_input >= 0) values_[part.linked_input] = last_;
+  if (request_.is_function) {
+    for (const ir::NodeId input : part.graph->inputs()) Of(input);
+  }
   for (const ir::NodeId id : part.calls) {
     const ir::Node& call = source(id);
     const Translation translation = FindTranslation(call.name);

@@ -28,6 +28,7 @@ struct ComposeRequest {
   DType storage = DType::kBF16;  // element type of the source that T stands for
   std::string rows = "T";        // size that counts rows; becomes `tokens`
   bool keep_link = false;        // the linked value is an output, too
+  bool is_function = false;      // inputs are the source's, by its names and in its order
 };
 
 // Outputs are the values that something outside the chain reads. UsageError with file and line when

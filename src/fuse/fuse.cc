@@ -109,6 +109,7 @@ FuseResult FuseFunction(const ir::Graph& lowered, const FuseOptions& options) {
   }
   TENON_CHECK(typed, "fuse: {} has no tensor argument of a float type", lowered.name());
   request.storage = storage;
+  request.is_function = true;
   request.parts.push_back(std::move(part));
   return Run(Compose(request), options.storage.value_or(storage), options);
 }
