@@ -62,6 +62,13 @@ typedef struct TenonSpec {
   int64_t sizes[8];
 } TenonSpec;
 
+/* One argument of an operator. */
+typedef struct TenonParameter {
+  const char* name;
+  int32_t kind;     /* TenonKind */
+  int32_t nullable; /* None may be given */
+} TenonParameter;
+
 typedef struct TenonOp TenonOp; /* lives as long as the process */
 
 TENON_API const char* tenon_version(void);    /* "0.1.0" */
@@ -71,6 +78,13 @@ TENON_API int64_t tenon_num_ops(void);               /* in-place forms included 
 TENON_API const char* tenon_op_name(int64_t number); /* in alphabetical order */
 TENON_API const TenonOp* tenon_find(const char* name);
 TENON_API const char* tenon_schema(const TenonOp* op); /* "tenon::rms_norm(Tensor x, ..." */
+/* "tenon::rms_norm.out(Tensor x, ..., *, Tensor(a!) out) -> ()"; "" for an in-place form. */
+TENON_API const char* tenon_out_schema(const TenonOp* op);
+/* The number of arguments in schema order, of which the first `capacity` are described. */
+TENON_API int64_t tenon_parameters(const TenonOp* op, TenonParameter* parameters, int64_t capacity);
+TENON_API int64_t tenon_num_results(const TenonOp* op);
+/* Every contract as a JSON list: arguments, shapes, defaults, results, in-place forms. */
+TENON_API const char* tenon_contracts(void);
 
 /* The number of results, of which the first `capacity` are described. */
 TENON_API int64_t tenon_infer(const TenonOp* op, const TenonArgument* arguments,
@@ -79,6 +93,13 @@ TENON_API int64_t tenon_infer(const TenonOp* op, const TenonArgument* arguments,
 /* Arguments in schema order. 0, or -1 for a call that is refused, -2 for an error of Tenon's. */
 TENON_API int tenon_call(const TenonOp* op, const TenonArgument* arguments, int64_t num_arguments,
                          const TenonTensor* results, int64_t num_results);
+
+/* The same with results in memory that the caller is asked for, one after the other, once the call
+ * is known to be good. `allocate` returns 0, or what tenon_call_into then returns. */
+typedef int (*TenonAllocate)(void* context, int64_t number, const TenonSpec* spec,
+                             TenonTensor* result);
+TENON_API int tenon_call_into(const TenonOp* op, const TenonArgument* arguments,
+                              int64_t num_arguments, TenonAllocate allocate, void* context);
 
 /* Hands the rows of CPU operators to the caller's threads: `run` calls fn(context, begin, end) for
  * disjoint ranges that cover [0, count), each at least `grain` long but the last, and returns when

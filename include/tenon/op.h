@@ -67,6 +67,10 @@ class TENON_API Op {
   // Results may be strided, but may share no element with each other or with an argument.
   void Run(std::span<const Argument> arguments, std::span<const Tensor> results) const;
   std::vector<Buffer> Run(std::span<const Argument> arguments) const;
+  // Into memory that `allocate` gives: it is asked for each result in turn, once the call is known
+  // to be good.
+  using Allocate = Tensor (*)(void* context, size_t number, const TensorSpec& spec);
+  void Run(std::span<const Argument> arguments, Allocate allocate, void* context) const;
   void Run(std::initializer_list<Argument> arguments, std::initializer_list<Tensor> results) const {
     Run({arguments.begin(), arguments.size()}, {results.begin(), results.size()});
   }

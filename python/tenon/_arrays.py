@@ -3,7 +3,7 @@
 import ctypes
 import sys
 
-from tenon._library import Tensor
+from tenon import _library
 
 # torch's name -> DLPack code and bits.
 DTYPES = {
@@ -17,13 +17,25 @@ DTYPES = {
     "bool": (6, 8),
 }
 NAMES = {code: name for name, code in DTYPES.items()}
+# Those that no operator takes: the library says so, with the argument's name.
+_OTHERS = {
+    "float64": (2, 64),
+    "uint8": (1, 8),
+    "int16": (0, 16),
+    "uint16": (1, 16),
+    "uint32": (1, 32),
+    "uint64": (1, 64),
+    "complex64": (5, 64),
+    "complex128": (5, 128),
+    "float8_e5m2": (12, 8),
+}
 
 
 def is_array(value):
-    return hasattr(value, "__array_interface__") or _is_torch(value)
+    return hasattr(value, "__array_interface__") or is_torch(value)
 
 
-def _is_torch(value):
+def is_torch(value):
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
@@ -34,31 +46,63 @@ def dtype_name(dtype):
     return name.removeprefix("torch.")
 
 
+def dlpack_type(dtype):
+    name = dtype_name(dtype)
+    known = DTYPES.get(name) or _OTHERS.get(name)
+    if known is None:
+        raise RuntimeError(f"tenon: unsupported dtype {name}; supported: {', '.join(DTYPES)}")
+    return known
+
+
 def describe(array):
     """The Tensor of an array; keep the array and the Tensor alive during the call."""
-    if _is_torch(array):
+    if is_torch(array):
         if array.device.type != "cpu":
             raise RuntimeError(f"tenon: expected a tensor on the CPU, got one on {array.device}")
-        data, strides = array.data_ptr(), array.stride()
+        address, strides = array.data_ptr(), array.stride()
     else:
-        data = array.__array_interface__["data"][0]
+        address = array.__array_interface__["data"][0]
         item = array.itemsize
         if any(s % item for s in array.strides):
             raise RuntimeError("tenon: strides must be multiples of the element size")
         strides = [s // item for s in array.strides]
-    name = dtype_name(array.dtype)
-    if name not in DTYPES:
-        raise RuntimeError(f"tenon: unsupported dtype {name}; supported: {', '.join(DTYPES)}")
-    code, bits = DTYPES[name]
-    rank = len(array.shape)
-    sizes = (ctypes.c_int64 * max(rank, 1))(*array.shape)
-    steps = (ctypes.c_int64 * max(rank, 1))(*strides)
-    return Tensor(data, 1, 0, rank, code, bits, 1, sizes, steps, 0)
+    return _library.tensor(address, 1, 0, dlpack_type(array.dtype), array.shape, strides)
+
+
+def set_argument(argument, value, kind, keep):
+    """Writes a Python value into the C ABI's argument of that kind; `keep` holds what it points
+    to."""
+    if value is None:
+        return
+    if is_array(value):
+        tensor = describe(value)
+        keep += [value, tensor]
+        argument.kind, argument.value.tensor = _library.TENSOR, ctypes.pointer(tensor)
+    elif kind == "dtype":
+        text = dtype_name(value).encode()
+        keep.append(text)
+        argument.kind, argument.value.string = _library.DTYPE, text
+    elif isinstance(value, bool):
+        argument.kind, argument.value.integer = _library.BOOL, value
+    elif isinstance(value, int):
+        argument.kind, argument.value.integer = _library.INT, value
+    elif isinstance(value, float):
+        argument.kind, argument.value.real = _library.FLOAT, value
+    elif isinstance(value, str):
+        text = value.encode()
+        keep.append(text)
+        argument.kind, argument.value.string = _library.STRING, text
+    elif isinstance(value, (list, tuple)):
+        items = (ctypes.c_int64 * len(value))(*value)
+        keep.append(items)
+        argument.kind, argument.length, argument.value.list = _library.INT_LIST, len(value), items
+    else:
+        raise TypeError(f"cannot pass a {type(value).__name__} to a Tenon operator")
 
 
 def empty_like_kind(array, shape, name):
     """A fresh array of the same library as `array`."""
-    if _is_torch(array):
+    if is_torch(array):
         torch = sys.modules["torch"]
         return torch.empty(shape, dtype=getattr(torch, name))
     import numpy

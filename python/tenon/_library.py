@@ -1,6 +1,7 @@
 """Finds libtenon and declares the functions of include/tenon/c.h."""
 
 import ctypes
+import functools
 import os
 import pathlib
 
@@ -50,7 +51,7 @@ NONE, TENSOR, BOOL, INT, FLOAT, STRING, DTYPE, INT_LIST = range(8)
 
 
 def _candidates():
-    """Where the library may be: $TENON_LIBRARY, beside this package, a build of the checkout."""
+    """Where the library may be: $TENON_LIBRARY, within this package, a build of the checkout."""
     if path := os.environ.get("TENON_LIBRARY"):
         yield pathlib.Path(path)
         return
@@ -60,25 +61,30 @@ def _candidates():
         yield here.parents[1] / "build" / build / "lib" / "libtenon.so"
 
 
-def load():
+@functools.cache
+def path():
+    """Of libtenon."""
     tried = list(_candidates())
-    path = next((p for p in tried if p.exists()), None)
-    if path is None:
+    found = next((p for p in tried if p.exists()), None)
+    if found is None:
         raise ImportError(
             "libtenon.so was not found (tried "
             + ", ".join(str(p) for p in tried)
             + "): build it with `make`, or set TENON_LIBRARY to its path"
         )
-    lib = ctypes.CDLL(str(path))
+    return found
+
+
+@functools.cache
+def load():
+    lib = ctypes.CDLL(str(path()))
     op = ctypes.c_void_p
     arguments = ctypes.POINTER(Argument)
     for name, result, parameters in (
         ("tenon_version", ctypes.c_char_p, []),
         ("tenon_last_error", ctypes.c_char_p, []),
-        ("tenon_num_ops", ctypes.c_int64, []),
-        ("tenon_op_name", ctypes.c_char_p, [ctypes.c_int64]),
+        ("tenon_contracts", ctypes.c_char_p, []),
         ("tenon_find", op, [ctypes.c_char_p]),
-        ("tenon_schema", ctypes.c_char_p, [op]),
         (
             "tenon_infer",
             ctypes.c_int64,
@@ -94,3 +100,38 @@ def load():
         function.restype = result
         function.argtypes = parameters
     return lib
+
+
+def error():
+    """What the library said last."""
+    return RuntimeError(load().tenon_last_error().decode())
+
+
+@functools.cache
+def find(name):
+    op = load().tenon_find(name.encode())
+    if not op:
+        raise AttributeError(load().tenon_last_error().decode())
+    return op
+
+
+def tensor(address, device_type, device_index, dtype, shape, strides):
+    """`dtype` is DLPack's code and width; strides count elements."""
+    rank = len(shape)
+    sizes = (ctypes.c_int64 * max(rank, 1))(*shape)
+    steps = (ctypes.c_int64 * max(rank, 1))(*strides)
+    return Tensor(address, device_type, device_index, rank, *dtype, 1, sizes, steps, 0)
+
+
+def infer(name, arguments, count):
+    """[(shape, DLPack's code and width)] of a call's results; RuntimeError when it is refused."""
+    specs = (Spec * 8)()
+    found = load().tenon_infer(find(name), arguments, count, specs, 8)
+    if found < 0:
+        raise error()
+    return [(list(s.sizes[: s.rank]), (s.dtype_code, s.dtype_bits)) for s in specs[:found]]
+
+
+def call(name, arguments, count, tensors, results):
+    if load().tenon_call(find(name), arguments, count, tensors, results) != 0:
+        raise error()

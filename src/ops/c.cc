@@ -1,23 +1,23 @@
 #include "tenon/c.h"
 
-#include <bit>
-#include <iterator>
-
-#include "base/dtype.h"
 #include "base/error.h"
-#include "base/text.h"
+#include "ops/c_values.h"
+#include "ops/contract_json.h"
 #include "ops/registry.h"
 #include "tenon/op.h"
 
-using tenon::Argument;
-using tenon::DType;
 using tenon::Op;
 using tenon::Tensor;
+using tenon::ops::ArgumentList;
 
 // What a TenonOp points to.
 struct TenonOp {
   Op op;
+  const tenon::ops::OperatorForm* form;
   std::string schema;
+  std::string out_schema;
+
+  const tenon::ops::Contract& contract() const { return form->op->contract(); }
 };
 
 namespace {
@@ -43,87 +43,7 @@ int Guard(Fn&& fn) {
   }
 }
 
-// DLPack's code and width of an element type.
-struct DlType {
-  uint8_t code;
-  uint8_t bits;
-};
-constexpr DlType kDlTypes[] = {{2, 32}, {2, 16}, {4, 16}, {10, 8},
-                               {0, 8},  {0, 32}, {0, 64}, {6, 8}};
-
-DType ToDType(const TenonTensor& t) {
-  for (size_t i = 0; i < std::size(kDlTypes); ++i) {
-    if (kDlTypes[i].code == t.dtype_code && kDlTypes[i].bits == t.dtype_bits &&
-        t.dtype_lanes == 1) {
-      return static_cast<DType>(i);
-    }
-  }
-  throw tenon::UsageError(
-      fmt::format("element type with DLPack code {}, {} bits, {} lanes is not "
-                  "supported",
-                  t.dtype_code, t.dtype_bits, t.dtype_lanes));
-}
-
-Tensor ToTensor(const TenonTensor* given) {
-  TENON_CHECK(given != nullptr, "a tensor argument is a null pointer");
-  TENON_CHECK(given->rank >= 0 && given->rank <= tenon::kMaxRank,
-              "a tensor must have at most {} axes, got {}", tenon::kMaxRank, given->rank);
-  TENON_CHECK(given->device_type == 1 || given->device_type == 2,
-              "a tensor must be on the CPU (1) or a CUDA device (2), got device type {}",
-              given->device_type);
-  const std::span<const int64_t> sizes(given->sizes, static_cast<size_t>(given->rank));
-  Tensor t = tenon::MakeTensor(static_cast<char*>(given->data) + given->byte_offset,
-                               ToDType(*given), sizes);
-  for (int axis = 0; given->strides != nullptr && axis < t.rank; ++axis) {
-    t.strides[axis] = given->strides[axis];
-  }
-  if (given->data == nullptr) t.data = nullptr;
-  t.device = given->device_type == 1 ? tenon::Device::kCpu : tenon::Device::kCuda;
-  t.device_index = given->device_index;
-  return t;
-}
-
-std::string ToString(const char* text) {
-  TENON_CHECK(text != nullptr, "a string argument is a null pointer");
-  return text;
-}
-
-Argument ToArgument(const TenonArgument& given) {
-  switch (given.kind) {
-    case TENON_NONE:
-      return std::monostate();
-    case TENON_TENSOR:
-      return ToTensor(given.value.tensor);
-    case TENON_BOOL:
-      return given.value.integer != 0;
-    case TENON_INT:
-      return given.value.integer;
-    case TENON_FLOAT:
-      return given.value.real;
-    case TENON_STRING:
-      return ToString(given.value.string);
-    case TENON_DTYPE: {
-      const std::string name = ToString(given.value.string);
-      const std::optional<DType> dtype = tenon::ParseDType(name);
-      TENON_CHECK(dtype.has_value(), "there is no element type {}", name);
-      return *dtype;
-    }
-    case TENON_INT_LIST:
-      TENON_CHECK(given.length >= 0 && (given.value.list != nullptr || given.length == 0),
-                  "a list argument is a null pointer");
-      return std::vector<int64_t>(given.value.list, given.value.list + given.length);
-    default:
-      throw tenon::UsageError(fmt::format("there is no argument kind {}", given.kind));
-  }
-}
-
 void CheckOp(const TenonOp* op) { TENON_CHECK(op != nullptr, "the operator is a null pointer"); }
-
-std::vector<Argument> ToArguments(const TenonArgument* arguments, int64_t count) {
-  std::vector<Argument> list;
-  for (int64_t i = 0; i < count; ++i) list.push_back(ToArgument(arguments[i]));
-  return list;
-}
 
 const std::vector<std::string>& Names() {
   static const auto* const names = new std::vector<std::string>(Op::Names());
@@ -135,7 +55,10 @@ const std::map<std::string, TenonOp, std::less<>>& Table() {
     auto* ops = new std::map<std::string, TenonOp, std::less<>>;
     for (const std::string& name : Names()) {
       const Op op = Op::Find(name);
-      ops->emplace(name, TenonOp{op, op.schema()});
+      const tenon::ops::OperatorForm& form = tenon::ops::FindOperator(name);
+      const bool functional = form.in_place == nullptr;
+      ops->emplace(
+          name, TenonOp{op, &form, op.schema(), functional ? form.op->contract().OutSchema() : ""});
     }
     return ops;
   }();
@@ -169,7 +92,8 @@ const char* tenon_op_name(int64_t number) {
 const TenonOp* tenon_find(const char* name) {
   const TenonOp* found = nullptr;
   Guard([&] {
-    const std::string wanted = ToString(name);
+    TENON_CHECK(name != nullptr, "the name of an operator is a null pointer");
+    const std::string wanted = name;
     const auto it = Table().find(wanted);
     if (it == Table().end()) Op::Find(wanted);  // raises, with the nearest names
     found = &it->second;
@@ -182,18 +106,49 @@ const char* tenon_schema(const TenonOp* op) {
   return status == kOk ? op->schema.c_str() : nullptr;
 }
 
+const char* tenon_out_schema(const TenonOp* op) {
+  const int status = Guard([&] { CheckOp(op); });
+  return status == kOk ? op->out_schema.c_str() : nullptr;
+}
+
+int64_t tenon_parameters(const TenonOp* op, TenonParameter* parameters, int64_t capacity) {
+  int64_t count = 0;
+  const int status = Guard([&] {
+    CheckOp(op);
+    for (const tenon::ops::Param& param : op->contract().params()) {
+      if (count < capacity) {
+        parameters[count] = {param.name.c_str(), tenon::ops::KindOf(param),
+                             param.optional || param.nullable};
+      }
+      ++count;
+    }
+  });
+  return status == kOk ? count : status;
+}
+
+int64_t tenon_num_results(const TenonOp* op) {
+  const int status = Guard([&] { CheckOp(op); });
+  if (status != kOk) return status;
+  return op->form->in_place != nullptr ? 0 : static_cast<int64_t>(op->contract().outs().size());
+}
+
+const char* tenon_contracts(void) {
+  static const std::string* text = nullptr;
+  const int status = Guard([&] {
+    static const auto* const written = new std::string(tenon::ops::ContractsJson());
+    text = written;
+  });
+  return status == kOk ? text->c_str() : nullptr;
+}
+
 int64_t tenon_infer(const TenonOp* op, const TenonArgument* arguments, int64_t num_arguments,
                     TenonSpec* results, int64_t capacity) {
   int64_t count = 0;
   const int status = Guard([&] {
     CheckOp(op);
-    for (const tenon::TensorSpec& spec : op->op.Infer(ToArguments(arguments, num_arguments))) {
-      if (count < capacity) {
-        TenonSpec& result = results[count];
-        const DlType type = kDlTypes[static_cast<size_t>(spec.dtype)];
-        result = {type.code, type.bits, 1, static_cast<int32_t>(spec.shape.size()), {}};
-        std::copy(spec.shape.begin(), spec.shape.end(), result.sizes);
-      }
+    const ArgumentList list(*op->form, arguments, num_arguments);
+    for (const tenon::TensorSpec& spec : op->op.Infer(list.arguments())) {
+      if (count < capacity) results[count] = tenon::ops::ToSpec(spec);
       ++count;
     }
   });
@@ -204,10 +159,45 @@ int tenon_call(const TenonOp* op, const TenonArgument* arguments, int64_t num_ar
                const TenonTensor* results, int64_t num_results) {
   return Guard([&] {
     CheckOp(op);
+    const ArgumentList list(*op->form, arguments, num_arguments);
     std::vector<Tensor> outputs;
-    for (int64_t i = 0; i < num_results; ++i) outputs.push_back(ToTensor(&results[i]));
-    op->op.Run(std::span<const Argument>(ToArguments(arguments, num_arguments)), outputs);
+    const auto& outs = op->contract().outs();
+    for (int64_t i = 0; i < num_results; ++i) {
+      const auto number = static_cast<size_t>(i);
+      outputs.push_back(tenon::ops::ToTensor(&results[i], op->form->name(),
+                                             number < outs.size() ? outs[number].name : "result"));
+    }
+    op->op.Run(list.arguments(), outputs);
   });
+}
+
+int tenon_call_into(const TenonOp* op, const TenonArgument* arguments, int64_t num_arguments,
+                    TenonAllocate allocate, void* context) {
+  struct Caller {
+    const TenonOp* op;
+    TenonAllocate allocate;
+    void* context;
+    int status = kOk;
+  } caller{op, allocate, context};
+  struct Stopped {};
+  const auto ask = [](void* state, size_t number, const tenon::TensorSpec& spec) {
+    auto& asker = *static_cast<Caller*>(state);
+    const TenonSpec wanted = tenon::ops::ToSpec(spec);
+    TenonTensor result{};
+    asker.status = asker.allocate(asker.context, static_cast<int64_t>(number), &wanted, &result);
+    if (asker.status != kOk) throw Stopped();
+    return tenon::ops::ToTensor(&result, asker.op->form->name(),
+                                asker.op->contract().outs()[number].name);
+  };
+  const int status = Guard([&] {
+    CheckOp(op);
+    const ArgumentList list(*op->form, arguments, num_arguments);
+    try {
+      op->op.Run(list.arguments(), ask, &caller);
+    } catch (const Stopped&) {
+    }
+  });
+  return status != kOk ? status : caller.status;
 }
 
 void tenon_set_parallel_for(TenonParallelFor run) { tenon::SetParallelFor(run); }

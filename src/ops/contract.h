@@ -201,6 +201,10 @@ class Contract {
 
   // Schema in torch's syntax: "tenon::rms_norm(Tensor x, Tensor? weight, float eps=1e-6, ...".
   std::string Schema(const InPlaceForm* form = nullptr) const;
+  // The same call into tensors that the caller has, which are further keyword arguments:
+  // "tenon::rms_norm.out(Tensor x, ..., *, Tensor(a!) out) -> ()".
+  std::string OutSchema() const;
+  std::vector<std::string> OutArguments() const;  // "out", or one name per result
 
   // Every combination of static choices. Each lists all static parameters, those without influence
   // on its body included; variants with equal bodies have equal names.
@@ -211,6 +215,7 @@ class Contract {
   Param& AddTensor(std::string_view name, ir::Elem elem, std::string_view shapes);
   Param& AddAttr(std::string_view name, AttrKind kind, std::optional<ir::AttrValue> fallback);
   std::vector<Choices> AllChoices() const;
+  std::string ArgumentsText(const InPlaceForm* form, char& alias) const;
   std::string family_;
   std::string name_;
   std::string doc_;

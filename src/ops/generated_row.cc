@@ -1,5 +1,6 @@
 #include "ops/generated_row.h"
 
+#include <cstddef>
 #include <string_view>
 
 #include "base/error.h"
@@ -16,16 +17,23 @@ float ScalarOf(const Resolved& call, const char* name) {
   return static_cast<float>(std::get<double>(value));
 }
 
+// A tensor without elements may have no memory, but for the driver null means that it is not there.
+Tensor WithMemory(Tensor tensor) {
+  alignas(8) static std::byte nowhere[8];
+  if (tensor.data == nullptr && tensor.numel() == 0) tensor.data = nowhere;
+  return tensor;
+}
+
 // Null data for what is not there.
 Tensor TensorOf(const Resolved& call, std::span<const Tensor> outputs,
                 const cpu::RowTensorInfo& info) {
   if (!info.is_output) {
     const BoundInput* input = call.FindInput(info.name);
     TENON_ASSERT(input != nullptr, "{}: the kernel reads {}", call.name(), info.name);
-    return input->present ? input->view : Tensor{};
+    return input->present ? WithMemory(input->view) : Tensor{};
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (call.outputs[i].param->name == info.name) return outputs[i];
+    if (call.outputs[i].param->name == info.name) return WithMemory(outputs[i]);
   }
   throw InternalError(__FILE__, __LINE__,
                       fmt::format("{}: the kernel writes {}", call.name(), info.name));

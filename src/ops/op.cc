@@ -44,19 +44,26 @@ void Op::Run(std::span<const Argument> arguments, std::span<const Tensor> result
   ops::Dispatch(call, ops::OutputViews(call, results));
 }
 
-std::vector<Buffer> Op::Run(std::span<const Argument> arguments) const {
+void Op::Run(std::span<const Argument> arguments, Allocate allocate, void* context) const {
   const ops::Resolved& call = ops::ResolveRepeated(*form_, arguments);
-  std::vector<Buffer> buffers;
+  const ops::Kernel& kernel = ops::ChooseKernel(call);  // before memory is taken
   std::vector<Tensor> results;
   if (form_->in_place == nullptr) {
-    const ops::Kernel& kernel = ops::ChooseKernel(call);  // before memory is taken
-    for (const ops::BoundOutput& output : call.outputs) {
-      results.push_back(buffers.emplace_back(output.spec).tensor());
+    for (size_t i = 0; i < call.outputs.size(); ++i) {
+      results.push_back(allocate(context, i, call.outputs[i].spec));
     }
-    kernel.run(call, ops::OutputViews(call, results));
-  } else {
-    ops::Dispatch(call, ops::OutputViews(call, results));
   }
+  kernel.run(call, ops::OutputViews(call, results));
+}
+
+std::vector<Buffer> Op::Run(std::span<const Argument> arguments) const {
+  std::vector<Buffer> buffers;
+  Run(
+      arguments,
+      [](void* context, size_t, const TensorSpec& spec) {
+        return static_cast<std::vector<Buffer>*>(context)->emplace_back(spec).tensor();
+      },
+      &buffers);
   return buffers;
 }
 

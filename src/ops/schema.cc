@@ -49,12 +49,19 @@ std::string_view KindText(AttrKind kind) {
   throw InternalError(__FILE__, __LINE__, "unknown attribute kind");
 }
 
+std::string ResultsText(size_t count) {
+  if (count == 1) return "Tensor";
+  std::string text;
+  for (size_t i = 0; i < count; ++i) text += i == 0 ? "Tensor" : ", Tensor";
+  return "(" + text + ")";
+}
+
 }  // namespace
 
-std::string Contract::Schema(const InPlaceForm* form) const {
-  std::string text = "tenon::" + (form != nullptr ? form->name : name_) + "(";
+// "Tensor x, Tensor(a!)? residual, *, float eps=1e-6"; `alias` names the next tensor written.
+std::string Contract::ArgumentsText(const InPlaceForm* form, char& alias) const {
+  std::string text;
   bool keyword_only = false;
-  char alias = 'a';
   for (const Param& param : params_) {
     if (&param != &params_.front()) text += ", ";
     if (param.keyword_only && !keyword_only) text += "*, ";
@@ -72,11 +79,36 @@ std::string Contract::Schema(const InPlaceForm* form) const {
     const std::string fallback = DefaultText(param);
     if (!fallback.empty()) text += "=" + fallback;
   }
-  text += ") -> ";
-  if (form != nullptr) return text + "()";
+  return text;
+}
+
+std::string Contract::Schema(const InPlaceForm* form) const {
+  char alias = 'a';
+  const std::string& name = form != nullptr ? form->name : name_;
+  return fmt::format("tenon::{}({}) -> {}", name, ArgumentsText(form, alias),
+                     form != nullptr ? "()" : ResultsText(outs_.size()));
+}
+
+std::vector<std::string> Contract::OutArguments() const {
+  if (outs_.size() == 1) return {"out"};
+  std::vector<std::string> names;
+  for (const OutParam& out : outs_) {
+    names.push_back(FindParam(out.name) != nullptr ? out.name + "_out" : out.name);
+  }
+  return names;
+}
+
+std::string Contract::OutSchema() const {
+  char alias = 'a';
+  std::string text = ArgumentsText(nullptr, alias);
+  const bool keyword_only = !params_.empty() && params_.back().keyword_only;
+  if (!params_.empty()) text += ", ";
+  if (!keyword_only) text += "*, ";
   std::string results;
-  for (size_t i = 0; i < outs_.size(); ++i) results += i == 0 ? "Tensor" : ", Tensor";
-  return text + (outs_.size() == 1 ? results : "(" + results + ")");
+  for (const std::string& name : OutArguments()) {
+    results += fmt::format("{}Tensor({}!) {}", results.empty() ? "" : ", ", alias++, name);
+  }
+  return fmt::format("tenon::{}.out({}{}) -> ()", name_, text, results);
 }
 
 }  // namespace tenon::ops

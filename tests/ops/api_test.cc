@@ -109,7 +109,80 @@ TEST_F(CTest, CallsByName) {
   EXPECT_STREQ(tenon_last_error(), "silu_and_mul: gives 1 results, got 0 tensors for them");
   input.dtype_lanes = 4;
   EXPECT_EQ(tenon_call(op, arguments, 1, &result, 1), -1);
-  EXPECT_THAT(tenon_last_error(), HasSubstr("element type with DLPack code 2, 32 bits, 4 lanes"));
+  EXPECT_STREQ(tenon_last_error(),
+               "silu_and_mul: x must be f32, f16, bf16, f8e4m3, i8, i32, i64 or bool, got elements "
+               "with DLPack code 2, 32 bits, 4 lanes");
+  input.dtype_lanes = 1;
+  input.dtype_bits = 64;
+  EXPECT_EQ(tenon_call(op, arguments, 1, &result, 1), -1);
+  EXPECT_THAT(tenon_last_error(), HasSubstr("got f64"));
+}
+
+TEST_F(CTest, DescribesOperators) {
+  const TenonOp* op = tenon_find("rms_norm");
+  TenonParameter parameters[2];
+  ASSERT_EQ(tenon_parameters(op, parameters, 2), 6);
+  EXPECT_STREQ(parameters[0].name, "x");
+  EXPECT_EQ(parameters[0].kind, TENON_TENSOR);
+  EXPECT_EQ(parameters[0].nullable, 0);
+  EXPECT_STREQ(parameters[1].name, "weight");
+  EXPECT_EQ(parameters[1].nullable, 1);
+  EXPECT_EQ(tenon_num_results(op), 1);
+  EXPECT_STREQ(
+      tenon_out_schema(op),
+      "tenon::rms_norm.out(Tensor x, Tensor? weight, float eps=1e-6, *, Tensor? "
+      "bias=None, int? variance_size=None, float weight_offset=0.0, Tensor(a!) out) -> ()");
+  EXPECT_THAT(tenon_out_schema(tenon_find("dynamic_scaled_int8_quant")),
+              HasSubstr(".out(Tensor x, *, Tensor(a!) q, Tensor(b!) scale) -> ()"));
+  EXPECT_EQ(tenon_num_results(tenon_find("fused_add_rms_norm_")), 0);
+  EXPECT_STREQ(tenon_out_schema(tenon_find("fused_add_rms_norm_")), "");
+  EXPECT_THAT(tenon_contracts(), HasSubstr("\"name\": \"rms_norm\""));
+}
+
+struct Memory {
+  std::vector<float> values;
+  std::vector<int64_t> sizes;
+  int asked = 0;
+  int answer = 0;
+};
+
+int Give(void* context, int64_t number, const TenonSpec* spec, TenonTensor* result) {
+  auto& memory = *static_cast<Memory*>(context);
+  EXPECT_EQ(number, memory.asked++);
+  memory.sizes.assign(spec->sizes, spec->sizes + spec->rank);
+  *result = {memory.values.data(), 1, 0, spec->rank, 2, 32, 1, memory.sizes.data(), nullptr, 0};
+  return memory.answer;
+}
+
+TEST_F(CTest, AsksForTheMemoryOfResults) {
+  const TenonOp* op = tenon_find("silu_and_mul");
+  float x[] = {1, 2};
+  const int64_t sizes[] = {1, 2};
+  TenonTensor input = Float(x, sizes, 2);
+  const TenonArgument arguments[] = {Of(&input)};
+  Memory memory{{0.0f}, {}, 0, 0};
+  ASSERT_EQ(tenon_call_into(op, arguments, 1, Give, &memory), 0) << tenon_last_error();
+  EXPECT_THAT(memory.sizes, ElementsAre(1, 1));
+  EXPECT_NEAR(memory.values[0], 2 / (1 + std::exp(-1.0)), 1e-6);
+
+  Memory none{{0.0f}, {}, 0, 17};  // the caller has no memory
+  EXPECT_EQ(tenon_call_into(op, arguments, 1, Give, &none), 17);
+  EXPECT_EQ(none.values[0], 0.0f);
+
+  Memory unused{{0.0f}, {}, 0, 0};
+  input.rank = 1;  // [1] has no two halves
+  EXPECT_EQ(tenon_call_into(op, arguments, 1, Give, &unused), -1);
+  EXPECT_EQ(unused.asked, 0);
+}
+
+TEST_F(CTest, TensorsWithoutElementsNeedNoMemory) {
+  const int64_t sizes[] = {0, 2};
+  const int64_t result_sizes[] = {0, 1};
+  const TenonTensor input = Float(nullptr, sizes, 2);
+  const TenonTensor result = Float(nullptr, result_sizes, 2);
+  const TenonArgument arguments[] = {Of(&input)};
+  EXPECT_EQ(tenon_call(tenon_find("silu_and_mul"), arguments, 1, &result, 1), 0)
+      << tenon_last_error();
 }
 
 std::atomic<int> hook_calls = 0;

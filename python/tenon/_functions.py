@@ -1,0 +1,150 @@
+"""The public functions `tenon.ops.<name>`, one per operator form, made from its contract."""
+
+import inspect
+
+from tenon import _arrays, _calls, _contracts
+
+_KINDS = {
+    "tensor": "Tensor",
+    "bool": "bool",
+    "int": "int",
+    "float": "float",
+    "str": "str",
+    "dtype": "dtype",
+    "int_list": "Sequence[int]",
+}
+
+
+def _annotation(param):
+    return _KINDS[param.kind] + (" | None" if param.optional else "")
+
+
+def _signature(contract, in_place):
+    parameters = []
+    kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    for param in contract.params:
+        default = inspect.Parameter.empty
+        if param.default is not _contracts.REQUIRED:
+            default = param.default
+        parameters.append(
+            inspect.Parameter(
+                param.name,
+                kinds[param.keyword_only],
+                default=default,
+                annotation=_annotation(param),
+            )
+        )
+    if in_place:
+        return inspect.Signature(parameters, return_annotation=None)
+    result = (
+        "Tensor"
+        if len(contract.outs) == 1
+        else f"tuple[{', '.join(['Tensor'] * len(contract.outs))}]"
+    )
+    parameters.append(
+        inspect.Parameter("out", kinds[1], default=None, annotation=f"{result} | None")
+    )
+    return inspect.Signature(parameters, return_annotation=result)
+
+
+_ELEMS = {
+    "T": "float32, float16 or bfloat16",
+    "W": "float32, or the type of the call",
+    "I": "int32 or int64",
+}
+
+
+def _argument_line(param):
+    if param.kind == "tensor":
+        shapes = " or ".join(map(str, param.shapes))
+        return f"{param.name}: {shapes}, {_ELEMS.get(param.elem, param.elem)}"
+    choices = f": {', '.join(map(str, param.choices))}" if param.choices else ""
+    return f"{param.name}: {_annotation(param)}{choices}"
+
+
+def _doc(contract, in_place):
+    lines = [contract.formula, "", "Arguments:"]
+    lines += [f"    {_argument_line(p)}" for p in contract.params]
+    if in_place:
+        lines += ["", "Writes:"]
+        lines += [f"    {result} over {over}" for over, result in in_place.writes.items()]
+    else:
+        lines += ["", "Returns:"]
+        for out in contract.outs:
+            shape = f"like {out.like}" if out.like else str(out.shape)
+            lines.append(
+                f"    {out.name}: {shape}, {out.dtype_from or _ELEMS.get(out.elem, out.elem)}"
+            )
+        lines += ["", "out: write there instead; rows may be strided."]
+    lines += ["", in_place.schema if in_place else contract.schema]
+    return "\n".join(lines)
+
+
+torch_ops = None  # torch.ops.tenon, set by tenon.torch
+_without_torch = False  # this build has no extension
+
+
+def _import_torch():
+    global _without_torch
+    try:
+        import tenon.torch  # noqa: F401
+    except ImportError:
+        _without_torch = True
+
+
+def _takes_torch(args, kwargs):
+    return any(map(_arrays.is_torch, args)) or any(map(_arrays.is_torch, kwargs.values()))
+
+
+def _through_torch(contract, args, kwargs, out, overloads):
+    """`overloads` are those of one torch operator."""
+    if out is None:
+        return overloads.default(*args, **kwargs)
+    outs = out if isinstance(out, (list, tuple)) else [out]
+    if len(outs) != len(contract.out_arguments):
+        raise TypeError(
+            f"{contract.name}: out must be {len(contract.out_arguments)} tensors, got {len(outs)}"
+        )
+    overloads.out(*args, **kwargs, **dict(zip(contract.out_arguments, outs)))
+    return out
+
+
+def make(name):
+    contract, in_place = _calls.form(name)
+
+    def run(*args, out=None, **kwargs):
+        if _takes_torch(args, kwargs):
+            if torch_ops is None and not _without_torch:
+                _import_torch()
+            if torch_ops is not None:
+                return _through_torch(contract, args, kwargs, out, getattr(torch_ops, name))
+        call = _calls.Call(name, args, kwargs, out)
+        call()
+        if in_place:
+            return None
+        if out is not None:
+            return out
+        return call.results[0] if len(call.results) == 1 else tuple(call.results)
+
+    run.__name__ = run.__qualname__ = name
+    run.__module__ = "tenon.ops"
+    run.__signature__ = _signature(contract, in_place)
+    run.__doc__ = _doc(contract, in_place)
+    return run
+
+
+class Ops:
+    """tenon.ops.rms_norm(x, weight, 1e-6, bias=b)"""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        run = make(name)
+        setattr(self, name, run)
+        return run
+
+    def __dir__(self):
+        return _calls.names()
+
+
+ops = Ops()

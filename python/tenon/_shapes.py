@@ -1,0 +1,161 @@
+"""Shapes of results from the size expressions of the contracts, for integers and symbolic sizes.
+
+The library checks calls; here a call is taken to be good, and a size is only compared where a
+tensor has several shapes of one rank: a comparison would tie a compiled graph to what it found.
+"""
+
+import ast
+import functools
+
+
+class _Expression:
+    """A size expression; `solve` finds the one size that is not known."""
+
+    def __init__(self, text):
+        tree = ast.parse(text, mode="eval")
+        self.names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - {"ceil"}
+        # Sizes within a division cannot be solved for.
+        self._divided = {
+            name.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call)
+            or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv))
+            for name in ast.walk(node)
+            if isinstance(name, ast.Name)
+        }
+        self._code = compile(tree, text, "eval")
+
+    def known(self, sizes):
+        return self.names <= sizes.keys()
+
+    def value(self, sizes):
+        return eval(self._code, {"__builtins__": {}, "ceil": _ceil}, dict(sizes))
+
+    def solve(self, value, sizes):
+        """(name, its value), or None: the expression is linear in its only unknown."""
+        unknown = self.names - sizes.keys()
+        if len(unknown) != 1 or unknown & self._divided:
+            return None
+        (name,) = unknown
+        constant = self.value({**sizes, name: 0})
+        slope = self.value({**sizes, name: 1}) - constant
+        if isinstance(slope, int) and slope == 1:
+            return name, value - constant
+        return name, (value - constant) // slope
+
+
+def _ceil(a, b):
+    return -(-a // b)
+
+
+@functools.cache
+def _expression(text):
+    return _Expression(text)
+
+
+class _Solver:
+    def __init__(self, contract, shapes, values):
+        self.contract = contract
+        self.shapes = dict(shapes)  # of the tensors that are there
+        self.sizes = {}
+        for param in contract.params:
+            value = values[param.name]
+            if value is None:
+                self.sizes.update(param.absent_sizes)
+            elif param.kind == "int":
+                self.sizes[param.name] = value
+            if param.moves_last and value is not None:
+                shape = list(self.shapes[param.moves_last])
+                shape.append(shape.pop(value))
+                self.shapes[param.moves_last] = shape
+        self.tensors = [p for p in contract.params if p.name in self.shapes]
+        self.lead = self._find_lead()
+        self._solve()
+        for param in contract.params:
+            if param.kind == "int" and values[param.name] is None and param.absent_size:
+                self.sizes[param.name] = _expression(param.absent_size).value(self.sizes)
+
+    def _find_lead(self):
+        """ "..." is given by the tensor that has nothing else, or by the first that has it."""
+        giver = None
+        for param in self.tensors:
+            if not param.shapes[0].lead:
+                continue
+            if giver is None or (not param.shapes[0].sizes and giver.shapes[0].sizes):
+                giver = param
+        if giver is None:
+            return []
+        shape = list(self.shapes[giver.name])
+        lead = shape[: len(shape) - len(giver.shapes[0].sizes)]
+        self.sizes["tokens"] = _product(lead)
+        return lead
+
+    def _rest(self, param, shape):
+        """The axes after the leading ones, or None when the ranks differ."""
+        rest = list(self.shapes[param.name])[len(self.lead) if shape.lead else 0 :]
+        return rest if len(rest) == len(shape.sizes) else None
+
+    def _fits(self, shape, rest):
+        return all(
+            not _expression(text).known(self.sizes) or _expression(text).value(self.sizes) == size
+            for text, size in zip(shape.sizes, rest)
+        )
+
+    def _alternative(self, param):
+        found = [(s, r) for s in param.shapes if (r := self._rest(param, s)) is not None]
+        if len(found) > 1:
+            found = [(s, r) for s, r in found if self._fits(s, r)] or found
+        return found[0] if found else (None, [])
+
+    def _solve(self):
+        progress = True
+        while progress:  # a shape with two unknown sizes waits for another argument
+            progress = False
+            for param in self.tensors:
+                shape, rest = self._alternative(param)
+                for text, size in zip(shape.sizes if shape else (), rest):
+                    solution = _expression(text).solve(size, self.sizes)
+                    if solution:
+                        self.sizes[solution[0]] = solution[1]
+                        progress = True
+
+    def result(self, out, given):
+        if out.like:
+            return list(given[out.like]) if out.like in given else [0]
+        lead = self.lead if out.shape.lead else []
+        return lead + [_expression(text).value(self.sizes) for text in out.shape.sizes]
+
+
+def _product(sizes):
+    product = 1
+    for size in sizes:
+        product = product * size
+    return product
+
+
+def storage_type(contract, dtypes, values, dtype_name):
+    """T of a call: `dtypes` are those of the tensors that are there, by argument."""
+    storage = next(
+        (dtypes[p.name] for p in contract.params if p.elem == "T" and p.name in dtypes), "float32"
+    )
+    for param in contract.params:
+        if param.casts and values[param.name] is not None:
+            storage = dtype_name(values[param.name])
+    return storage
+
+
+def results(contract, tensors, values, dtype_name):
+    """[(shape, dtype's name)] of a good call. `tensors` are those that are there, by argument;
+    `values` has every argument; `dtype_name` names a dtype argument."""
+    shapes = {name: tensor.shape for name, tensor in tensors.items()}
+    dtypes = {name: dtype_name(tensor.dtype) for name, tensor in tensors.items()}
+    storage = storage_type(contract, dtypes, values, dtype_name)
+    solver = _Solver(contract, shapes, values)
+    specs = []
+    for out in contract.outs:
+        if out.dtype_from:
+            elem = dtype_name(values[out.dtype_from])
+        else:
+            elem = storage if out.elem == "T" else out.elem
+        specs.append((solver.result(out, shapes), elem))
+    return specs

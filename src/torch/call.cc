@@ -1,0 +1,286 @@
+#include "torch/call.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+
+namespace tenon::torch {
+namespace {
+
+// Torch's number of an element type, DLPack's code and width, and Tenon's name where it has one.
+struct ElementType {
+  int32_t number;
+  uint8_t code;
+  uint8_t bits;
+  const char* name;
+};
+
+const auto& ElementTypes() {
+  static const std::array types = {
+      ElementType{aoti_torch_dtype_float32(), 2, 32, "float32"},
+      ElementType{aoti_torch_dtype_bfloat16(), 4, 16, "bfloat16"},
+      ElementType{aoti_torch_dtype_float16(), 2, 16, "float16"},
+      ElementType{aoti_torch_dtype_int64(), 0, 64, "int64"},
+      ElementType{aoti_torch_dtype_int32(), 0, 32, "int32"},
+      ElementType{aoti_torch_dtype_int8(), 0, 8, "int8"},
+      ElementType{aoti_torch_dtype_float8_e4m3fn(), 10, 8, "float8_e4m3fn"},
+      ElementType{aoti_torch_dtype_bool(), 6, 8, "bool"},
+      ElementType{aoti_torch_dtype_float64(), 2, 64, "float64"},
+      ElementType{aoti_torch_dtype_uint8(), 1, 8, "uint8"},
+      ElementType{aoti_torch_dtype_int16(), 0, 16, "int16"},
+      ElementType{aoti_torch_dtype_uint16(), 1, 16, "uint16"},
+      ElementType{aoti_torch_dtype_uint32(), 1, 32, "uint32"},
+      ElementType{aoti_torch_dtype_uint64(), 1, 64, "uint64"},
+      ElementType{aoti_torch_dtype_complex64(), 5, 64, "complex64"},
+      ElementType{aoti_torch_dtype_complex128(), 5, 128, "complex128"},
+      ElementType{aoti_torch_dtype_float8_e5m2(), 12, 8, "float8_e5m2"},
+  };
+  return types;
+}
+
+const ElementType* FindType(int32_t number) {
+  for (const ElementType& type : ElementTypes()) {
+    if (type.number == number) return &type;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void Refuse(const Form& form, const char* argument, const std::string& what) {
+  throw std::runtime_error(form.name + ": " + argument + " " + what);
+}
+
+[[noreturn]] void TorchFailed(const Form& form, const char* what) {
+  throw std::runtime_error(form.name + ": PyTorch failed to " + what);
+}
+
+// Takes everything from the stack and gives it back to PyTorch at the end.
+class Arguments {
+ public:
+  Arguments(const Form& form, StableIValue* stack) : form_(form), count_(form.num_arguments()) {
+    for (int i = 0; i < count_; ++i) {
+      values_[i] = stack[i];
+      present_[i] = true;
+      if (i >= form.num_parameters || form.parameters[i].nullable == 0) continue;
+      auto* boxed = reinterpret_cast<StableIValue*>(stack[i]);
+      present_[i] = boxed != nullptr;
+      if (boxed != nullptr) values_[i] = *boxed;
+      delete boxed;
+    }
+  }
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+
+  ~Arguments() {
+    for (int i = 0; i < count_; ++i) {
+      if (!present_[i]) continue;
+      if (Kind(i) == TENON_TENSOR) aoti_torch_delete_tensor_object(Handle(i));
+      if (Kind(i) == TENON_STRING) torch_delete_string(reinterpret_cast<StringHandle>(values_[i]));
+      if (Kind(i) == TENON_INT_LIST) {
+        torch_delete_list(reinterpret_cast<StableListHandle>(values_[i]));
+      }
+    }
+  }
+
+  void Describe() {
+    for (int i = 0; i < count_; ++i) {
+      if (i < form_.num_parameters)
+        DescribeArgument(i);
+      else
+        DescribeTensor(Handle(i), "out", results_[i - form_.num_parameters]);
+    }
+  }
+
+  const TenonArgument* arguments() const { return arguments_.data(); }
+  const TenonTensor* results() const { return results_.data(); }
+  const TenonTensor* first_tensor() const { return first_tensor_; }
+
+ private:
+  int32_t Kind(int i) const {
+    return i < form_.num_parameters ? form_.parameters[i].kind : int32_t{TENON_TENSOR};
+  }
+  AtenTensorHandle Handle(int i) const { return reinterpret_cast<AtenTensorHandle>(values_[i]); }
+
+  void DescribeArgument(int i) {
+    TenonArgument& argument = arguments_[i];
+    argument.kind = present_[i] ? Kind(i) : int32_t{TENON_NONE};
+    switch (argument.kind) {
+      case TENON_TENSOR:
+        argument.value.tensor = &tensors_[i];
+        DescribeTensor(Handle(i), form_.parameters[i].name, tensors_[i]);
+        if (first_tensor_ == nullptr) first_tensor_ = &tensors_[i];
+        break;
+      case TENON_BOOL:
+        argument.value.integer = (values_[i] & 1) != 0;
+        break;
+      case TENON_INT:
+        argument.value.integer = static_cast<int64_t>(values_[i]);
+        break;
+      case TENON_FLOAT:
+        argument.value.real = std::bit_cast<double>(values_[i]);
+        break;
+      case TENON_STRING:
+        if (torch_string_c_str(reinterpret_cast<StringHandle>(values_[i]),
+                               &argument.value.string) != AOTI_TORCH_SUCCESS) {
+          TorchFailed(form_, "read a string");
+        }
+        break;
+      case TENON_DTYPE: {
+        const ElementType* type = FindType(static_cast<int32_t>(values_[i]));
+        if (type == nullptr) Refuse(form_, form_.parameters[i].name, "is not a dtype of Tenon's");
+        argument.value.string = type->name;
+        break;
+      }
+      case TENON_INT_LIST:
+        DescribeList(reinterpret_cast<StableListHandle>(values_[i]), argument);
+        break;
+      default:
+        break;
+    }
+  }
+
+  void DescribeList(StableListHandle list, TenonArgument& argument) {
+    size_t size = 0;
+    if (torch_list_size(list, &size) != AOTI_TORCH_SUCCESS) TorchFailed(form_, "read a list");
+    if (size > integers_.size() - num_integers_) {
+      throw std::runtime_error(form_.name + ": lists with that many numbers are not supported");
+    }
+    argument.length = static_cast<int32_t>(size);
+    argument.value.list = integers_.data() + num_integers_;
+    for (size_t i = 0; i < size; ++i) {
+      StableIValue item = 0;
+      if (torch_list_get_item(list, i, &item) != AOTI_TORCH_SUCCESS) {
+        TorchFailed(form_, "read a list");
+      }
+      integers_[num_integers_++] = static_cast<int64_t>(item);
+    }
+  }
+
+  void DescribeTensor(AtenTensorHandle handle, const char* name, TenonTensor& tensor) {
+    int64_t rank = 0;
+    int32_t dtype = 0;
+    int64_t* sizes = nullptr;
+    int64_t* strides = nullptr;
+    int32_t failed = aoti_torch_get_data_ptr(handle, &tensor.data);
+    failed |= aoti_torch_get_dim(handle, &rank);
+    failed |= aoti_torch_get_sizes(handle, &sizes);
+    failed |= aoti_torch_get_strides(handle, &strides);
+    failed |= aoti_torch_get_dtype(handle, &dtype);
+    failed |= aoti_torch_get_device_type(handle, &tensor.device_type);
+    if (failed != AOTI_TORCH_SUCCESS) TorchFailed(form_, "describe a tensor");
+    if (tensor.device_type == aoti_torch_device_type_cpu()) {
+      tensor.device_type = 1;
+      tensor.device_index = 0;
+    } else if (tensor.device_type == aoti_torch_device_type_cuda()) {
+      tensor.device_type = 2;
+      failed = aoti_torch_get_device_index(handle, &tensor.device_index);
+      if (failed != AOTI_TORCH_SUCCESS) TorchFailed(form_, "describe a tensor");
+    } else {
+      Refuse(form_, name, "must be on the CPU or a CUDA device");
+    }
+    const ElementType* type = FindType(dtype);
+    if (type == nullptr) Refuse(form_, name, "has an element type that Tenon does not know");
+    tensor.rank = static_cast<int32_t>(rank);
+    tensor.dtype_code = type->code;
+    tensor.dtype_bits = type->bits;
+    tensor.dtype_lanes = 1;
+    tensor.sizes = sizes;
+    tensor.strides = strides;
+    tensor.byte_offset = 0;
+  }
+
+  const Form& form_;
+  const int count_;
+  std::array<StableIValue, kMaxArguments> values_;
+  std::array<bool, kMaxArguments> present_;
+  std::array<TenonArgument, kMaxArguments> arguments_;
+  std::array<TenonTensor, kMaxArguments> tensors_;
+  std::array<TenonTensor, kMaxResults> results_;
+  std::array<int64_t, 64> integers_;
+  size_t num_integers_ = 0;
+  const TenonTensor* first_tensor_ = nullptr;
+};
+
+// Fresh tensors on the device of the first argument, deleted unless handed over.
+class Results {
+ public:
+  explicit Results(const TenonTensor* like)
+      : device_type_(like != nullptr && like->device_type == 2 ? aoti_torch_device_type_cuda()
+                                                               : aoti_torch_device_type_cpu()),
+        device_index_(like != nullptr ? like->device_index : 0),
+        like_(like) {}
+  Results(const Results&) = delete;
+  Results& operator=(const Results&) = delete;
+  ~Results() {
+    for (int i = 0; i < count_; ++i) aoti_torch_delete_tensor_object(handles_[i]);
+  }
+
+  static int Allocate(void* context, int64_t, const TenonSpec* spec, TenonTensor* result) {
+    return static_cast<Results*>(context)->Add(*spec, *result);
+  }
+
+  void HandOver(StableIValue* stack) {
+    for (int i = 0; i < count_; ++i) stack[i] = reinterpret_cast<StableIValue>(handles_[i]);
+    count_ = 0;
+  }
+
+ private:
+  int Add(const TenonSpec& spec, TenonTensor& result) {
+    std::array<int64_t, 8> strides;
+    int64_t dense = 1;
+    for (int axis = spec.rank - 1; axis >= 0; --axis) {
+      strides[axis] = dense;
+      dense *= std::max<int64_t>(spec.sizes[axis], 1);  // as torch.empty has them
+    }
+    int32_t dtype = -1;
+    for (const ElementType& type : ElementTypes()) {
+      if (type.code == spec.dtype_code && type.bits == spec.dtype_bits) dtype = type.number;
+    }
+    AtenTensorHandle handle = nullptr;
+    if (aoti_torch_empty_strided(spec.rank, spec.sizes, strides.data(), dtype, device_type_,
+                                 device_index_, &handle) != AOTI_TORCH_SUCCESS) {
+      return AOTI_TORCH_FAILURE;
+    }
+    handles_[count_++] = handle;
+    result = {nullptr,          like_ != nullptr ? like_->device_type : 1,
+              device_index_,    spec.rank,
+              spec.dtype_code,  spec.dtype_bits,
+              spec.dtype_lanes, spec.sizes,
+              nullptr,          0};
+    return aoti_torch_get_data_ptr(handle, &result.data);
+  }
+
+  int32_t device_type_;
+  int32_t device_index_;
+  const TenonTensor* like_;
+  std::array<AtenTensorHandle, kMaxResults> handles_;
+  int count_ = 0;
+};
+
+}  // namespace
+
+bool Form::takes_tensors() const {
+  for (int i = 0; i < num_parameters; ++i) {
+    if (parameters[i].kind == TENON_TENSOR) return true;
+  }
+  return out;
+}
+
+void Call(const Form& form, StableIValue* stack) {
+  Arguments arguments(form, stack);
+  arguments.Describe();
+  int status = 0;
+  if (form.out) {
+    status = tenon_call(form.op, arguments.arguments(), form.num_parameters, arguments.results(),
+                        form.num_results);
+  } else {
+    Results results(arguments.first_tensor());
+    status = tenon_call_into(form.op, arguments.arguments(), form.num_parameters, Results::Allocate,
+                             &results);
+    if (status == 0) results.HandOver(stack);
+  }
+  if (status == AOTI_TORCH_FAILURE) TorchFailed(form, "allocate a result");
+  if (status != 0) throw std::runtime_error(tenon_last_error());
+}
+
+}  // namespace tenon::torch
