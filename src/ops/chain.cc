@@ -52,6 +52,11 @@ class Builder {
   const Case& fused_;
 };
 
+void AddNorm(Builder& b) {
+  const auto sum = b.Call("muls_add", {b.Tensor("x"), b.Tensor("residual"), 1.0});
+  b.Call("rms_norm", {sum[0], b.Tensor("weight"), b.Attribute("eps")});
+}
+
 void NormQuant(Builder& b) {
   const auto n = b.Call("rms_norm", {b.Tensor("x"), b.Tensor("weight"), b.Attribute("eps")});
   b.Call("dynamic_scaled_int8_quant", {n[0]});
@@ -90,6 +95,7 @@ void SplitNormRope(Builder& b) {
 }
 
 const std::map<std::string_view, void (*)(Builder&)> kChains = {
+    {"fused_add_rms_norm", &AddNorm},
     {"rms_norm_dynamic_per_token_quant", &NormQuant},
     {"rms_norm_rope", &NormRope},
     {"split_qkv_rmsnorm_rope", &SplitNormRope},

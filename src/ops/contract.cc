@@ -15,6 +15,11 @@ auto* FindNamed(List& list, std::string_view name) {
   return it == list.end() ? nullptr : &*it;
 }
 
+template <typename T>
+std::optional<ir::AttrValue> AsAttr(const std::optional<T>& value) {
+  return value ? std::optional<ir::AttrValue>(*value) : std::nullopt;
+}
+
 }  // namespace
 
 const std::string* InPlaceForm::OutputOver(std::string_view input) const {
@@ -86,13 +91,12 @@ Param& Contract::OptionalIn(std::string_view name, ir::Elem elem, std::string_vi
   return param;
 }
 
-Param& Contract::Bool(std::string_view name, bool fallback) {
-  return AddAttr(name, AttrKind::kBool, fallback);
+Param& Contract::Bool(std::string_view name, std::optional<bool> fallback) {
+  return AddAttr(name, AttrKind::kBool, AsAttr(fallback));
 }
 
 Param& Contract::Int(std::string_view name, std::optional<int64_t> fallback) {
-  return AddAttr(name, AttrKind::kInt,
-                 fallback ? std::optional<ir::AttrValue>(*fallback) : std::nullopt);
+  return AddAttr(name, AttrKind::kInt, AsAttr(fallback));
 }
 
 Param& Contract::OptionalInt(std::string_view name, std::string_view absent_size) {
@@ -102,15 +106,13 @@ Param& Contract::OptionalInt(std::string_view name, std::string_view absent_size
   return param;
 }
 
-Param& Contract::Float(std::string_view name, double fallback) {
-  return AddAttr(name, AttrKind::kFloat, fallback);
+Param& Contract::Float(std::string_view name, std::optional<double> fallback) {
+  return AddAttr(name, AttrKind::kFloat, AsAttr(fallback));
 }
 
 Param& Contract::String(std::string_view name, std::optional<std::string> fallback,
                         std::vector<std::string> choices) {
-  Param& param =
-      AddAttr(name, AttrKind::kString,
-              fallback ? std::optional<ir::AttrValue>(*std::move(fallback)) : std::nullopt);
+  Param& param = AddAttr(name, AttrKind::kString, AsAttr(fallback));
   param.choices = std::move(choices);
   param.is_static = true;
   return param;

@@ -66,10 +66,11 @@ struct Param {
   bool optional = false;
   bool none_by_default = false;  // else None has to be given
   double absent = 0;             // an absent optional tensor reads as this constant
+  bool broadcasts = false;       // its leading axes may be fewer, or 1: expanded as numpy does
 
   // An attribute.
   AttrKind kind = AttrKind::kInt;
-  std::optional<ir::AttrValue> fallback;  // its default; int and string may have none
+  std::optional<ir::AttrValue> fallback;  // its default
   bool nullable = false;                  // None is allowed, and the default
   std::string absent_size;                // of a nullable int: the size expression it then equals
   std::vector<std::string> choices;       // of a string or dtype; "swish=silu" is an alias
@@ -92,6 +93,7 @@ struct Param {
   Param& ZeroWithout(std::vector<std::string> names) {
     return zero_without = std::move(names), *this;
   }
+  Param& Broadcasts() { return broadcasts = true, *this; }
   Param& MovesLast(std::string tensor) { return moves_last = std::move(tensor), *this; }
   Param& Casts(std::string tensor) { return casts = std::move(tensor), *this; }
   // As the body sees it, when that differs from the last alternative: "..., heads, head_size" for a
@@ -108,7 +110,11 @@ struct OutParam {
   std::string like;            // the shape is that of this input, whatever its alternative was;
                                // [0] when it is optional and not there
 
+  std::string error_scale;  // absolute errors are relative to this input's element; the reason
+                            // stands in the contract
+
   OutParam& As(std::string_view body_axes);
+  OutParam& ErrorScale(std::string input) { return error_scale = std::move(input), *this; }
   OutParam& Like(std::string input) { return like = std::move(input), *this; }
   OutParam& DTypeFrom(std::string attribute) { return dtype_from = std::move(attribute), *this; }
 };
@@ -172,11 +178,11 @@ class Contract {
   void Doc(std::string_view sentence) { doc_ = sentence; }
   Param& In(std::string_view name, ir::Elem elem, std::string_view shapes);
   Param& OptionalIn(std::string_view name, ir::Elem elem, std::string_view shapes, double absent);
-  Param& Bool(std::string_view name, bool fallback);
+  Param& Bool(std::string_view name, std::optional<bool> fallback = std::nullopt);
   Param& Int(std::string_view name, std::optional<int64_t> fallback = std::nullopt);
   // None stands for the size expression; without one, for what the shapes give.
   Param& OptionalInt(std::string_view name, std::string_view absent_size = "");
-  Param& Float(std::string_view name, double fallback);
+  Param& Float(std::string_view name, std::optional<double> fallback = std::nullopt);
   Param& String(std::string_view name, std::optional<std::string> fallback,
                 std::vector<std::string> choices);
   Param& ScalarType(std::string_view name, std::vector<std::string> choices);

@@ -33,6 +33,9 @@ class ShapeSolver {
   void Run() {
     for (const auto& [size, value] : call_.sizes) given_.insert_or_assign(size, value);
     FindLead();
+    for (BoundInput& input : call_.inputs) {
+      if (input.present && input.param->broadcasts) Broadcast(input);
+    }
     // A shape with two unknown sizes waits until another argument gives one of them.
     for (bool progress = true; progress;) {
       progress = false;
@@ -76,6 +79,25 @@ class ShapeSolver {
     int64_t tokens = 1;
     for (int64_t size : call_.lead) tokens *= size;
     call_.sizes["tokens"] = tokens;
+  }
+
+  // Leading axes that are missing or 1 become those of the call, with stride 0. What does not fit
+  // is left for CheckInput to refuse.
+  void Broadcast(BoundInput& input) const {
+    const auto lead = static_cast<int>(call_.lead.size());
+    const int rank = lead + input.param->shapes[0].rank();
+    if (input.view.rank > rank) return;
+    Tensor wide = input.view;
+    wide.rank = rank;
+    const int missing = rank - input.view.rank;
+    for (int axis = 0; axis < rank; ++axis) {
+      const bool given = axis >= missing;
+      const int64_t size = given ? input.view.sizes[axis - missing] : 1;
+      const bool expands = axis < lead && size == 1;
+      wide.sizes[axis] = expands ? call_.lead[static_cast<size_t>(axis)] : size;
+      wide.strides[axis] = expands || !given ? 0 : input.view.strides[axis - missing];
+    }
+    input.view = wide;
   }
 
   bool RankFits(const BoundInput& input, const Shape& shape) const {

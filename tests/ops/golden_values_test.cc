@@ -68,6 +68,30 @@ TEST_P(GoldenValues, ClampedActivations) {
   }
 }
 
+TEST_P(GoldenValues, ClampComesBeforeTheSigmoid) {
+  // g = 2, u = -2: 2 * sigmoid(1) * (-2 + 1).
+  EXPECT_NEAR(Run("silu_and_mul_with_clamp", {F32({2}, {100, -100}), 2.0, 0.5, 1.0})[0][0],
+              -2 / (1 + std::exp(-1.0)), 1e-6);
+  EXPECT_THAT(Run("silu_and_mul_with_clamp", {F32({2, 2}, {kNaN, 1, 1, kNaN}), 7.0})[0],
+              Each(IsNan()));
+}
+
+TEST_P(GoldenValues, ElementwiseRoundsOnce) {
+  // (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24, which a rounded product loses.
+  const double x = 1 + 0x1p-12;
+  const Tensor addend = F32({1}, {-1 - 0x1p-11});
+  EXPECT_THAT(Run("muls_add", {F32({1}, {x}), addend, x})[0], ElementsAre(0x1p-24));
+  EXPECT_THAT(Run("mul_add", {F32({1}, {x}), F32({1}, {x}), addend})[0], ElementsAre(0x1p-24));
+}
+
+TEST_P(GoldenValues, ActivationsByName) {
+  const auto run = [&](const char* act) {
+    return Run("act_and_mul", {F32({3}, {-2, 3, kNaN}), F32({3}, {5, 7, 1}), std::string(act)})[0];
+  };
+  EXPECT_THAT(run("relu"), ElementsAre(0, 21, IsNan()));
+  EXPECT_THAT(run("relu2"), ElementsAre(0, 63, IsNan()));
+}
+
 TEST_P(GoldenValues, ActivationsSaturate) {
   for (const char* op : {"gelu_and_mul", "gelu_tanh_and_mul", "silu_and_mul"}) {
     EXPECT_THAT(Run(op, {BF16({2, 2}, {-3e38, 1, 3e38, 0})})[0], Each(0.0)) << op;

@@ -81,6 +81,8 @@ void Choose(const Contract& contract, const Choices& choices, CaseSpec& spec) {
         spec.attributes[param.name] = (spec.sizes.at("hidden") + 1) / 2;
       }
     }
+    const bool needs_number = !param.is_tensor && param.kind == AttrKind::kFloat && !param.fallback;
+    if (needs_number) spec.attributes[param.name] = 0.75;
     if (!param.is_static) continue;
     const ir::AttrValue& value = choices.at(param.name);
     if (const bool* flag = std::get_if<bool>(&value)) spec.attributes[param.name] = *flag;
@@ -95,6 +97,8 @@ void GiveAll(const Contract& contract, CaseSpec& spec) {
     if (param.name == "weight_offset") spec.attributes[param.name] = 1.0;
     if (param.name == "inverse") spec.attributes[param.name] = true;
     if (param.name == "eps") spec.attributes[param.name] = 1e-3;
+    if (param.name == "alpha") spec.attributes[param.name] = 1.25;
+    if (param.name == "beta") spec.attributes[param.name] = 0.5;
   }
 }
 
@@ -146,6 +150,24 @@ std::vector<uint8_t> BitsOf(const Tensor& tensor) {
     const auto* element = tensor.ptr<uint8_t>() + offset * item;
     bits.insert(bits.end(), element, element + item);
   });
+  return bits;
+}
+
+std::vector<uint8_t> WithOneNan(std::vector<uint8_t> bits, DType dtype) {
+  const int64_t item = ItemSize(dtype);
+  for (int64_t i = 0; IsFloat(dtype) && i < static_cast<int64_t>(bits.size()) / item; ++i) {
+    if (std::isnan(LoadElement(bits.data(), dtype, i))) {
+      std::fill_n(bits.begin() + i * item, item, GuardedTensor::kGuard);
+    }
+  }
+  return bits;
+}
+
+Bits WithOneNan(Bits bits, const Case& test) {
+  const std::vector<Tensor> written = test.written();
+  for (size_t i = 0; i < bits.size(); ++i) {
+    bits[i] = WithOneNan(std::move(bits[i]), written[i].dtype);
+  }
   return bits;
 }
 

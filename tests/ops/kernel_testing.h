@@ -28,6 +28,12 @@ Bits RunBits(Case& test, cpu::Target target = cpu::ChosenTarget());
 Bits RunBits(const CaseSpec& spec);
 std::vector<uint8_t> BitsOf(const Tensor& tensor);
 
+// `bits` with one pattern for every NaN. Which of two NaNs an addition or a product returns depends
+// on the order of its operands, which is the compiler's choice in every function: kernels of
+// different targets, or a fused kernel and a chain, agree on the places of NaN alone.
+std::vector<uint8_t> WithOneNan(std::vector<uint8_t> bits, DType dtype);
+Bits WithOneNan(Bits bits, const Case& test);
+
 // Expects that the outputs are those of the reference within the tolerances of their types, NaN and
 // infinities in the same places. The kernel has run.
 void ExpectMatchesReference(const Case& test);

@@ -1,6 +1,13 @@
 // The same values wherever they lie give the same bits.
+#include <array>
+#include <cmath>
+
 #include "base/dtype.h"
+#include "base/error.h"
+#include "ops/arena.h"
 #include "ops/kernel_testing.h"
+#include "ops/strided.h"
+#include "tenon/op.h"
 
 namespace tenon::ops {
 namespace {
@@ -70,13 +77,56 @@ TEST_P(LayoutTest, OtherWaysToWriteTheShape) {
     const Bits expected = RunBits(spec);
     for (const Param& param : form().op->contract().params()) {
       for (size_t i = 1; i < param.shapes.size(); ++i) {
-        if (param.elem.concrete()) continue;  // fewer values: another result
+        if (param.elem.concrete() || param.broadcasts) continue;  // fewer values: another result
         CaseSpec other = spec;
         other.alternatives[param.name] = static_cast<int>(i);
         EXPECT_EQ(RunBits(other), expected) << param.name << " as " << param.shapes[i].text();
       }
     }
   }
+}
+
+// A tensor with the values of `t` repeated to the shape [2, 3, 5].
+Tensor Expanded(Arena& arena, const Tensor& t) {
+  Tensor view = t;
+  view.rank = 3;
+  const std::array<int64_t, 3> shape = {2, 3, 5};
+  for (int axis = 0; axis < 3; ++axis) {
+    const int from = axis - (3 - t.rank);
+    view.sizes[axis] = shape[axis];
+    view.strides[axis] = from < 0 || t.sizes[from] == 1 ? 0 : t.strides[from];
+  }
+  const Tensor dense = arena.Make(t.dtype, {2, 3, 5});
+  CopyStrided(view, dense);
+  return dense;
+}
+
+TEST(MulAdd, BroadcastsAsNumpyDoes) {
+  Arena arena;
+  const auto random = [&](std::vector<int64_t> shape) {
+    const Tensor t = arena.Make(DType::kBF16, std::move(shape));
+    for (int64_t i = 0; i < t.numel(); ++i) {
+      StoreElement(t.data, t.dtype, i, std::sin(i + t.rank + 1.0));
+    }
+    return t;
+  };
+  const Tensor a = random({2, 3, 5});
+  const Op op = Op::Find("mul_add");
+  const std::vector<std::vector<int64_t>> shapes = {
+      {2, 3, 5}, {3, 5}, {5}, {1}, {}, {3, 1}, {2, 1, 5}, {2, 3, 1}, {1, 1, 1}, {1, 3, 5}};
+  for (const auto& b_shape : shapes) {
+    for (const auto& c_shape : shapes) {
+      const Tensor b = random(b_shape);
+      const Tensor c = random(c_shape);
+      EXPECT_EQ(BitsOf(op.Run({a, b, c})[0].tensor()),
+                BitsOf(op.Run({a, Expanded(arena, b), Expanded(arena, c)})[0].tensor()));
+    }
+  }
+  for (const auto& shape :
+       std::vector<std::vector<int64_t>>{{4}, {2, 5}, {2, 2, 3, 5}, {3, 3, 5}}) {
+    EXPECT_THROW(op.Run({a, random(shape), a}), UsageError) << "must not enlarge a";
+  }
+  EXPECT_THROW(op.Run({random({1, 5}), random({2, 5}), random({5})}), UsageError);
 }
 
 TEST(SoftmaxLayout, AnyAxis) {

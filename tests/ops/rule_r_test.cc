@@ -1,6 +1,8 @@
 // A fused operator returns the bits of the chain of operators that it replaces.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/dtype.h"
 #include "ops/arena.h"
 #include "ops/kernel_testing.h"
@@ -62,6 +64,46 @@ TEST_P(RuleR, AddThenNorm) {
   }
 }
 
+TEST_P(RuleR, AddThenNormAsOperators) {
+  for (int64_t hidden : {1, 33, 1024}) {
+    Case& test = Make(fmt::format("gemma_fused_add_rms_norm hidden={}", hidden), {40});
+    const Bits fused = RunBits(test);
+    const std::vector<Buffer> sum =
+        Op::Find("muls_add").Run({Input(test, "x"), Input(test, "residual"), 1.0});
+    const std::vector<Buffer> y =
+        Op::Find("gemma_rms_norm").Run({sum[0].tensor(), Input(test, "weight")});
+    EXPECT_EQ(fused, (Bits{BitsOf(y[0].tensor()), BitsOf(sum[0].tensor())}));
+  }
+}
+
+TEST_P(RuleR, PackedAndSeparateActivations) {
+  for (const auto& [act, packed] :
+       std::vector<std::pair<const char*, const char*>>{{"silu", "silu_and_mul"},
+                                                        {"gelu", "gelu_and_mul"},
+                                                        {"gelu_tanh", "gelu_tanh_and_mul"}}) {
+    for (int64_t d : {1, 33, 1000}) {
+      Case& test = Make(fmt::format("{} d={}", packed, d), {40});
+      const Bits expected = RunBits(test);
+      const Tensor& x = Input(test, "x");
+      const std::vector<Buffer> y =
+          Op::Find("act_and_mul")
+              .Run({SliceOf(x, 1, 0, d), SliceOf(x, 1, d, 2 * d), std::string(act)});
+      EXPECT_EQ(expected[0], BitsOf(y[0].tensor())) << act;
+    }
+  }
+}
+
+TEST_P(RuleR, ClampFarAwayIsNoClamp) {
+  Case& test = Make("silu_and_mul d=77", {8});
+  test.FillTensors();
+  const Tensor& x = Input(test, "x");
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    StoreElement(x.data, x.dtype, i, std::clamp(LoadElement(x.data, x.dtype, i), -9.0, 9.0));
+  }
+  EXPECT_EQ(BitsOf(Op::Find("silu_and_mul").Run({x})[0].tensor()),
+            BitsOf(Op::Find("silu_and_mul_with_clamp").Run({x, 16.0})[0].tensor()));
+}
+
 TEST_P(RuleR, NormThenQuant) {
   for (int64_t hidden : {1, 33, 1024}) {
     Case& test = Make(
@@ -91,6 +133,13 @@ TEST_P(RuleR, OtherNamesOfTheNorm) {
         Op::Find("rms_norm")
             .Run({Input(gated, "x"), Input(gated, "weight"), 1e-5, Input(gated, "bias")});
     EXPECT_EQ(plain[0], BitsOf(z[0].tensor()));
+
+    Case& layer = Make(fmt::format("layer_norm_gated groups=1 group_size={} +bias", hidden), {40});
+    const Bits centred = RunBits(layer);
+    const std::vector<Buffer> n =
+        Op::Find("layer_norm")
+            .Run({Input(layer, "x"), Input(layer, "weight"), Input(layer, "bias"), 1e-5});
+    EXPECT_EQ(centred[0], BitsOf(n[0].tensor()));
   }
 }
 

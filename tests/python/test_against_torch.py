@@ -77,6 +77,54 @@ def test_gelu_quick(dtype):
     close(tenon.ops.gelu_quick(x), x.float() * torch.sigmoid(1.702 * x.float()), dtype)
 
 
+ACTS = {
+    "silu": F.silu,
+    "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "gelu_quick": lambda x: x * torch.sigmoid(1.702 * x),
+    "relu": F.relu,
+    "relu2": lambda x: F.relu(x).square(),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("act", ACTS)
+def test_act_and_mul(act, dtype):
+    gate, up = tensor(5, 77, dtype=dtype, scale=3.0), tensor(77, 5, dtype=dtype, seed=1).t()
+    close(tenon.ops.act_and_mul(gate, up, act), ACTS[act](gate.float()) * up.float(), dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_silu_and_mul_with_clamp(dtype):
+    x = tensor(5, 200, dtype=dtype, scale=6.0)
+    gate, up = x.float().chunk(2, -1)
+    gate, up = gate.clamp(max=7.0), up.clamp(-7.0, 7.0)
+    expected = gate * torch.sigmoid(1.5 * gate) * (up + 0.5)
+    close(tenon.ops.silu_and_mul_with_clamp(x, 7.0, 1.5, 0.5), expected, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("b", [(5, 77), (77,), (5, 1), (1,), ()])
+@pytest.mark.parametrize("c", [(5, 77), (1, 77), (5, 1)])
+def test_mul_add_broadcasts(b, c, dtype):
+    x, m, a = (tensor(*s, dtype=dtype, seed=i) for i, s in enumerate([(5, 77), b, c]))
+    close(tenon.ops.mul_add(x, m, a), x.float() * m.float() + a.float(), dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_muls_add(dtype):
+    x, y = tensor(5, 77, dtype=dtype), tensor(5, 77, dtype=dtype, seed=1)
+    close(tenon.ops.muls_add(x, y, 2.5), x.float() * 2.5 + y.float(), dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gemma_fused_add_rms_norm(dtype):
+    x, r, w = (tensor(*s, dtype=dtype, seed=i) for i, s in enumerate([(7, 65), (7, 65), (65,)]))
+    y, total = tenon.ops.gemma_fused_add_rms_norm(x, r, w)
+    assert torch.equal(total, x + r)
+    close(y, rms(total.float(), 1e-6) * (1 + w.float()), dtype)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("hidden", [1, 65, 128, 4096])
 def test_norms(hidden, dtype):
@@ -122,6 +170,21 @@ def test_rms_norm_gated(before, dtype):
     else:
         expected = rms(g * a.view(6, 2, 128), 1e-5).view(6, 256) * w.float()
     got = tenon.ops.rms_norm_gated(x, w, z, group_size=128, norm_before_gate=before)
+    close(got, expected, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("before", [True, False])
+def test_layer_norm_gated(before, dtype):
+    x, z = tensor(6, 256, dtype=dtype), tensor(6, 256, dtype=dtype, seed=1)
+    w, b = tensor(256, dtype=dtype, seed=2), tensor(256, dtype=dtype, seed=3)
+
+    def norm(u):
+        return F.layer_norm(u.view(6, 2, 128), (128,)).view(6, 256) * w.float() + b.float()
+
+    a = F.silu(z.float())
+    expected = norm(x.float()) * a if before else norm(x.float() * a)
+    got = tenon.ops.layer_norm_gated(x, w, b, z, group_size=128, norm_before_gate=before)
     close(got, expected, dtype)
 
 

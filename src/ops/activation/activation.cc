@@ -2,6 +2,8 @@
 
 #include <numbers>
 
+#include "base/error.h"
+
 namespace tenon::ops::activation {
 
 ir::Value Silu(ir::Value x) { return x * Sigmoid(x); }
@@ -14,6 +16,18 @@ ir::Value GeluTanh(ir::Value x) {
 }
 
 ir::Value GeluQuick(ir::Value x) { return x * Sigmoid(1.702 * x); }
+
+ir::Value ActAndMul(std::string_view act, ir::Value gate, ir::Value up) {
+  if (act == "silu") return Silu(gate) * up;
+  if (act == "gelu") return Gelu(gate) * up;
+  if (act == "gelu_tanh") return GeluTanh(gate) * up;
+  if (act == "gelu_quick") return GeluQuick(gate) * up;
+  const ir::Value positive = Max(gate, 0.0);
+  if (act == "relu") return positive * up;
+  TENON_ASSERT(act == "relu2", "there is no activation {}", act);
+  // The square of a large gate overflows; times an `up` of 0 it would be NaN.
+  return positive * (positive * up);
+}
 
 void DeclareGated(Contract& c) {
   c.In("x", ir::Elem::Storage(), "..., width=2*d");

@@ -1,6 +1,8 @@
 // The activation functions, and what the gated activations share.
 #pragma once
 
+#include <string_view>
+
 #include "ir/builder.h"
 #include "ops/contract.h"
 
@@ -10,6 +12,9 @@ ir::Value Silu(ir::Value x);       // x * sigmoid(x)
 ir::Value Gelu(ir::Value x);       // x/2 * (1 + erf(x/sqrt(2)))
 ir::Value GeluTanh(ir::Value x);   // x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715*x^3)))
 ir::Value GeluQuick(ir::Value x);  // x * sigmoid(1.702*x)
+
+// act(gate) * up with act by name: silu, gelu, gelu_tanh, gelu_quick, relu, relu2 (max(x, 0)^2).
+ir::Value ActAndMul(std::string_view act, ir::Value gate, ir::Value up);
 
 // x [..., 2*d] -> y [..., d].
 void DeclareGated(Contract& c);

@@ -1,5 +1,7 @@
 #include "ops/norm/norm.h"
 
+#include "ops/activation/activation.h"
+
 namespace tenon::ops::norm {
 
 Affine OffsetAffine(const Body& b, std::string_view weight, std::string_view bias) {
@@ -21,6 +23,41 @@ ir::Value Rstd(ir::Value v, ir::Value eps) {
 
 ir::Value RmsNorm(ir::Value x, ir::Value eps, Affine affine) {
   return Round(Apply(x * Rstd(x, eps), affine), ir::Elem::Storage());
+}
+
+void DeclareGroups(Contract& c) {
+  c.In("x", ir::Elem::Storage(), "..., groups*group_size").As("..., groups, group_size");
+}
+
+void DeclareGroupBias(Contract& c) {
+  c.OptionalIn("bias", ir::Elem::Param(), "groups*group_size", -0.0)
+      .NoneByDefault()
+      .As("groups, group_size");
+}
+
+void DeclareGate(Contract& c) {
+  c.OptionalIn("z", ir::Elem::Storage(), "..., groups*group_size", 0.0)
+      .NoneByDefault()
+      .StaticPresence()
+      .As("..., groups, group_size");
+}
+
+void DeclareGating(Contract& c) {
+  c.OptionalInt("group_size").Positive().AbsentSize("groups", 1);
+  c.Bool("norm_before_gate", false).Static();
+  c.String("act", "silu", {"silu", "swish=silu", "sigmoid"});
+  c.Out("y", ir::Elem::Storage(), "..., groups*group_size").As("..., groups, group_size");
+}
+
+ir::Value Gated(const Body& b, const std::function<ir::Value(ir::Value)>& normalise) {
+  const ir::Value x = b.In("x");
+  const Affine affine{b.In("weight"), b.In("bias")};
+  if (!b.Flag("z")) return Round(Apply(normalise(x), affine), ir::Elem::Storage());
+  const ir::Value z = b.In("z");
+  const ir::Value gate = b.Word("act") == "silu" ? activation::Silu(z) : Sigmoid(z);
+  const ir::Value y = b.Flag("norm_before_gate") ? Apply(normalise(x), affine) * gate
+                                                 : Apply(normalise(x * gate), affine);
+  return Round(y, ir::Elem::Storage());
 }
 
 }  // namespace tenon::ops::norm

@@ -1,6 +1,8 @@
 // What the norms, and the operators fused around them, compute.
 #pragma once
 
+#include <functional>
+
 #include "ir/builder.h"
 #include "ops/contract.h"
 
@@ -24,5 +26,14 @@ ir::Value Rstd(ir::Value v, ir::Value eps);
 
 // T(x * rstd(x) * weight + bias).
 ir::Value RmsNorm(ir::Value x, ir::Value eps, Affine affine);
+
+// The gated norms: groups of channels of x, each with statistics of its own, and a gate z.
+void DeclareGroups(Contract& c);     // x
+void DeclareGroupBias(Contract& c);  // bias
+void DeclareGate(Contract& c);       // z
+void DeclareGating(Contract& c);     // group_size, norm_before_gate, act, and the output y
+
+// Their common body: `normalise` is what comes before weight and bias.
+ir::Value Gated(const Body& b, const std::function<ir::Value(ir::Value)>& normalise);
 
 }  // namespace tenon::ops::norm
