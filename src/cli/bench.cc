@@ -63,7 +63,7 @@ Json JsonOf(const ops::BenchRow& row, const ops::MachineLimits& limits, const st
       json.update({{"chain_us", row.chain_us}, {"chain_ratio", row.chain_ratio()}});
     }
   }
-  json.update({{"copy_gb_per_s", limits.copy_gb_per_s},
+  json.update({{"copy_gb_per_s", row.check.empty() ? row.copy_gb_per_s : limits.copy_gb_per_s},
                {"threads", limits.threads},
                {"target", cpu::TargetName(cpu::ChosenTarget())},
                {"device", device},

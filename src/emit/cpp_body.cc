@@ -43,12 +43,12 @@ class CppBody : public CppValues {
         "HWY_FLATTEN void {}(const RowCall& call, int64_t begin, int64_t end) {{\n",
         function);
     text += Prologue();
+    if (uses_path_) text += "  const StorePath path(call.stream);\n";
     text += "  for (int64_t row = begin; row < end; ++row) {\n";
     text += Fetches();
     text += rows;
     text += "  }\n";
-    if (streams_) text += "  if (call.stream) StreamFence();\n";
-    return text + "}\n";
+    return text + "  StreamFence(call.stream);\n}\n";
   }
 
  private:
@@ -65,18 +65,30 @@ class CppBody : public CppValues {
     outer_ = {{}, "", indent};
     kept_.clear();
     pointers_.clear();
+    reads_.clear();
+    const Loop* last = nullptr;  // that reads rows
+    int num_loops = 0;
     for (const Loop& loop : nest.loops) {
+      if (loop.extent == Dim(0)) continue;
+      last = &loop;
+      ++num_loops;
+    }
+    // Short rows (heads, groups) follow each other in memory: the next one is near.
+    const bool next_row = num_loops > 1 && nest.rows.empty();
+    for (const Loop& loop : nest.loops) {
+      const size_t earlier_reads = next_row ? 0 : reads_.size();
       inner_ = {{}, "", indent + "  "};
       pairs_.clear();
       extents_[kLaneVar] = loop.extent;
       for (const auto& [key, name] : kept_) {
         if (name.second == loop.extent) {
-          inner_.terms[key] = {fmt::format("Load(c, {})", name.first)};
+          inner_.terms[key] = {fmt::format("Load(chunk, {})", name.first)};
         }
       }
       outer_.lines.clear();
-      const std::string body = EmitLoop(loop, indent);
-      text += outer_.lines + body;
+      LoopParts parts = EmitLoop(loop, indent);
+      if (!next_row || &loop == last) parts.prefetches = Prefetches(earlier_reads, next_row);
+      text += outer_.lines + LoopText(loop, indent, parts);
     }
     for (size_t i = nest.rows.size(); i-- > 0;) {
       indent.resize(indent.size() - 2);
@@ -85,39 +97,61 @@ class CppBody : public CppValues {
     return text;
   }
 
-  std::string EmitLoop(const Loop& loop, const std::string& indent) {
-    std::string declarations;
+  // The texts of a loop. Its body is `lines`, then `tail`: nothing is loaded after a store.
+  struct LoopParts {
+    std::string declarations;  // before the loop
+    std::string prefetches;
+    std::string tail;
+    std::string after;
+  };
+
+  LoopParts EmitLoop(const Loop& loop, const std::string& indent) {
+    LoopParts parts;
     std::string finishes;
-    std::string tail;  // statements at the end of the loop's body: nothing is loaded after a store
-    std::string copies;
     for (const Reduction& r : loop.reductions) {
       const Term argument = Get(r.argument);
-      EmitReduction(r, argument.text, indent, declarations, finishes, tail);
+      EmitReduction(r, argument.text, indent, parts.declarations, finishes, parts.tail);
     }
     for (const ValueAt& keep : loop.keeps) {
       const std::string name = NewName("kept");
-      declarations += fmt::format("{}float* const {} = ScratchRow({}, {});\n", indent, name,
-                                  kept_.size(), Use(loop.extent));
-      tail += fmt::format("{}Store(c, {}, {});\n", inner_.indent, Get(keep).text, name);
+      parts.declarations += fmt::format("{}float* const {} = ScratchRow({}, {});\n", indent, name,
+                                        kept_.size(), Use(loop.extent));
+      parts.tail += fmt::format("{}Store(chunk, {}, {});\n", inner_.indent, Get(keep).text, name);
       kept_[keep.key()] = {name, loop.extent};
     }
-    bool has_row_stores = false;
     for (const Store& store : loop.stores) {
       if (store.is_copy) {
-        copies += CopyText(store, loop.extent, indent);
-        continue;
+        parts.after += CopyText(store, loop.extent, indent);
+      } else if (loop.extent == Dim(0)) {
+        parts.after += StoreText(store, indent);
+      } else {
+        parts.tail += StoreText(store, inner_.indent);
       }
-      const bool one = loop.extent == Dim(0);
-      (one ? copies : tail) += StoreText(store, one ? indent : inner_.indent);
-      has_row_stores = has_row_stores || !one;
     }
-    std::string text = declarations;
-    if (!inner_.lines.empty() || !tail.empty()) {
-      text += LoopText(loop, indent, inner_.lines + tail, has_row_stores);
-    }
-    text += copies + finishes;
+    parts.after += finishes;
     for (const Reduction& r : loop.reductions) {
       outer_.terms[r.result.key()] = {result_names_.at(r.result.key())};
+    }
+    return parts;
+  }
+
+  // One line for each read of the nest: what follows in the row, or the same place of the next row.
+  // Not for tensors among the first `earlier` reads: an earlier loop has asked for them.
+  std::string Prefetches(size_t earlier, bool next_row) {
+    std::set<int> asked;
+    for (size_t i = 0; i < earlier; ++i) asked.insert(reads_[i].tensor);
+    std::string text;
+    for (size_t i = earlier; i < reads_.size(); ++i) {
+      const auto& [tensor, address] = reads_[i];
+      if (asked.contains(tensor)) continue;
+      const PlanTensor& t = plan_.tensors[tensor];
+      std::string bytes = "kAheadBytes";
+      if (next_row) {
+        bytes = fmt::format("NextRow<{}>({})", CppType(t.elem), Use(StrideOf(tensor, 0)));
+      }
+      text += fmt::format("{}{}Prefetch{}(chunk, {}, {});\n", inner_.indent,
+                          t.optional ? "if (has_" + t.name + ") " : "",
+                          address.lane == 2 ? "<2>" : "", address.text, bytes);
     }
     return text;
   }
@@ -133,7 +167,7 @@ class CppBody : public CppValues {
                 ir::ReduceName(node.reduce), node.propagate_nan ? "propagating" : "ignoring");
     const std::string name = NewName(std::string(ir::ReduceName(node.reduce)));
     declarations += fmt::format("{}{} {}_acc;\n", indent, type, name);
-    tail += fmt::format("{}{}_acc.Add(c, {});\n", inner_.indent, name, argument);
+    tail += fmt::format("{}{}_acc.Add(chunk, {});\n", inner_.indent, name, argument);
     const ir::Type& from = graph_.node(node.args[0]).type;
     const Dim& extent = from.axes[from.FindAxis(node.axis)].size;
     finishes += node.reduce == ir::ReduceKind::kMean
@@ -145,21 +179,14 @@ class CppBody : public CppValues {
     result_names_[r.result.key()] = name;
   }
 
-  std::string LoopText(const Loop& loop, const std::string& indent, const std::string& body,
-                       bool has_row_stores) {
-    const std::string lanes = Use(loop.extent);
-    if (!loop.reductions.empty() || !has_row_stores) {
-      const char* driver = loop.reductions.empty() ? "ForEachChunk" : "ForEachBlock";
-      return fmt::format("{0}{1}({2}, [&](auto c) HWY_ATTR {{\n{3}{0}}});\n", indent, driver, lanes,
-                         body);
+  std::string LoopText(const Loop& loop, const std::string& indent, const LoopParts& parts) {
+    std::string text = parts.declarations;
+    if (!inner_.lines.empty() || !parts.tail.empty()) {
+      text += fmt::format("{0}{1}({2}, [&](auto chunk) HWY_ATTR {{\n{3}{4}{5}{0}}});\n", indent,
+                          loop.reductions.empty() ? "ForEachChunk" : "ForEachBlock",
+                          Use(loop.extent), parts.prefetches, inner_.lines, parts.tail);
     }
-    streams_ = true;
-    const std::string name = NewName("write");
-    return fmt::format(
-        "{0}const auto {1} = [&](auto c) HWY_ATTR {{\n{2}{0}}};\n"
-        "{0}if (call.stream) {{\n{0}  ForEachChunkStreaming({3}, {1});\n"
-        "{0}}} else {{\n{0}  ForEachChunk({3}, {1});\n{0}}}\n",
-        indent, name, body, lanes);
+    return text + parts.after;
   }
 
   // What a store takes: a value that it rounds itself, or one that the loop has rounded already.
@@ -188,11 +215,12 @@ class CppBody : public CppValues {
       return fmt::format("{}StoreOne({}, {});\n", indent, first.text, address.text);
     }
     if (address.lane == 1) {
-      return fmt::format("{}{}(c, {}, {});\n", indent, first.is_exact ? "StoreExact" : "Store",
-                         first.text, address.text);
+      uses_path_ = true;
+      return fmt::format("{}{}(chunk, {}, {}, path);\n", indent,
+                         first.is_exact ? "StoreExact" : "Store", first.text, address.text);
     }
     const Stored second = StoredValue(store.values[1], t.elem);
-    return fmt::format("{}StorePairs(c, {}, {}, {});\n", indent, first.text, second.text,
+    return fmt::format("{}StorePairs(chunk, {}, {}, {});\n", indent, first.text, second.text,
                        address.text);
   }
 
@@ -203,7 +231,6 @@ class CppBody : public CppValues {
     while (IsMovement(graph_.node(value.node).op)) value = ArgsOf(graph_, value, extents_)[0];
     const int source = TensorOf(graph_.node(value.node));
     used_tensors_.insert(source);
-    streams_ = true;
     const PlanTensor& in = plan_.tensors[source];
     const std::string to = AddressOf(store.tensor, out.name, store.at, 0).text;
     const std::string copy =
@@ -217,7 +244,7 @@ class CppBody : public CppValues {
 
   std::map<std::string, std::pair<std::string, Dim>> kept_;  // key -> scratch row, its extent
   std::map<std::string, std::string> result_names_;          // key of a reduction -> variable
-  bool streams_ = false;
+  bool uses_path_ = false;
 };
 
 std::string NameList(const RowPlan& plan, bool outputs) {

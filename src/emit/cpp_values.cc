@@ -305,13 +305,13 @@ std::string CppValues::LoadText(const Address& address, const PlanTensor& tensor
       const std::string absent = tensor.optional ? " = " + AbsentText(tensor) : "";
       const std::string when = tensor.optional ? "if (has_" + tensor.name + ") " : "";
       inner_.lines +=
-          fmt::format("{0}VF {1}{3};\n{0}VF {2}{3};\n{0}{4}LoadPairs(c, {5}, {1}, {2});\n",
+          fmt::format("{0}VF {1}{3};\n{0}VF {2}{3};\n{0}{4}LoadPairs(chunk, {5}, {1}, {2});\n",
                       inner_.indent, pair.first, pair.second, absent, when, address.text);
     }
     return address.parity == 0 ? pair.first : pair.second;
   }
   const std::string load =
-      address.lane == 0 ? "LoadOne(" + address.text + ")" : "Load(c, " + address.text + ")";
+      address.lane == 0 ? "LoadOne(" + address.text + ")" : "Load(chunk, " + address.text + ")";
   if (!tensor.optional) return load;
   return fmt::format("has_{} ? {} : {}", tensor.name, load, AbsentText(tensor));
 }
@@ -322,7 +322,16 @@ CppValues::Term CppValues::LoadInput(const ValueAt& value, const Node& node) {
   TENON_CHECK(t.role != RowRole::kIndex, "{}: index {} cannot be a value", plan_.name, t.name);
   if (t.role == RowRole::kTable) return LoadFetched(value, tensor, value.at);
   used_tensors_.insert(tensor);
-  return DefineLoad(value, t, AddressOf(tensor, t.name, value.at, 0));
+  const Address address = AddressOf(tensor, t.name, value.at, 0);
+  if (t.role == RowRole::kRow && address.lane != 0) NoteRead(tensor, address);
+  return DefineLoad(value, t, address);
+}
+
+void CppValues::NoteRead(int tensor, const Address& address) {
+  for (const RowRead& read : reads_) {
+    if (read.address.text == address.text) return;
+  }
+  reads_.push_back({tensor, address});
 }
 
 // Pairs have variables of their own.

@@ -38,6 +38,12 @@ class CppValues {
     int64_t parity = 0;  // with a coefficient of 2: 1 for the odd element of a pair
   };
 
+  // Where a nest reads the lanes of a row.
+  struct RowRead {
+    int tensor = 0;
+    Address address;
+  };
+
   // Declarations of the arguments that have been used, and the rows fetched from tables.
   std::string Prologue() const;
   std::string Fetches() const;
@@ -48,6 +54,7 @@ class CppValues {
   Address AddressOf(int tensor, const std::string& base, const std::vector<ir::Dim>& at,
                     size_t first_axis);
   int TensorOf(const ir::Node& input) const { return tensor_index_.at(input.name); }
+  ir::Dim StrideOf(int tensor, int axis);
   static std::string CppType(const ir::Elem& elem);
   static std::string AbsentText(
       const PlanTensor& tensor);  // what an absent optional input reads as
@@ -59,6 +66,7 @@ class CppValues {
   Scope inner_;
   std::map<std::string, std::pair<std::string, std::string>> pairs_;  // address -> even, odd
   std::map<std::string, std::string> pointers_;  // address -> variable of the nest
+  std::vector<RowRead> reads_;                   // of the nest, in order
   std::set<int> used_tensors_;
 
  private:
@@ -73,7 +81,7 @@ class CppValues {
   Term DefineLoad(const ValueAt& value, const PlanTensor& tensor, const Address& address);
   std::string LoadText(const Address& address, const PlanTensor& tensor);
   std::string Pointer(int tensor, const std::string& base, const std::string& offset);
-  ir::Dim StrideOf(int tensor, int axis);
+  void NoteRead(int tensor, const Address& address);
   std::string StrideName(int tensor, int axis) const;
 
   std::map<std::string, int> tensor_index_;

@@ -1,12 +1,16 @@
 #include "ops/bench.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "backend/cpu/bandwidth.h"
 #include "backend/cpu/parallel.h"
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/timing.h"
+#include "emit/plan.h"
 #include "ops/chain.h"
 #include "ops/compare.h"
 #include "ops/dispatch.h"
@@ -20,6 +24,9 @@ namespace {
 // is arithmetic alone, without what a call costs.
 constexpr int64_t kL1Bytes = 8 << 10;
 constexpr int64_t kSmallBytes = 2 << 10;
+
+// Each buffer of the copy that runs in turn with a kernel; both together exceed last-level caches.
+constexpr int64_t kProbeBytes = 64 << 20;
 
 // Rows that the reference, which is slow, is asked for.
 constexpr int64_t kCheckedRows = 3;
@@ -39,30 +46,51 @@ std::string CheckResult(CaseSpec spec) {
   return DeviationFromReference(test);
 }
 
-// The case with one row of at most `most` bytes: the size that counts most is halved.
+// Sizes that the vector loops of the case's kernel run over.
+std::set<std::string> LaneSizes(const Case& test) {
+  std::set<std::string> names;
+  for (const emit::Nest& nest : emit::MakeRowPlan(test.call().variant->graph).nests) {
+    for (const emit::Loop& loop : nest.loops) {
+      for (const std::string& name : loop.extent.symbols()) names.insert(name);
+    }
+  }
+  return names;
+}
+
+// The case with one of its sizes halved: of those that `allowed` names, the one that counts most.
+template <typename Allowed>
+std::optional<Case> Halved(const Case& test, const Allowed& allowed) {
+  std::optional<Case> best;
+  for (const auto& [name, size] : test.spec().sizes) {
+    if (size % 2 != 0 || !allowed(name)) continue;
+    CaseSpec narrower = test.spec();
+    narrower.sizes[name] = size / 2;
+    try {
+      Case half(std::move(narrower));
+      if (half.BytesMoved() < (best ? *best : test).BytesMoved()) best.emplace(std::move(half));
+    } catch (const UsageError&) {
+      continue;  // sizes that depend on each other
+    }
+  }
+  return best;
+}
+
+// The case with one row of at most `most` bytes. Heads and groups go first: a vector loop that gets
+// shorter costs more per element.
 Case SmallCase(CaseSpec spec, int64_t most) {
   spec.lead = {1};
-  Case small(spec);
+  const ir::Bindings bound = Case(spec).call().sizes;
+  for (const auto& [name, size] : bound) {
+    if (spec.attributes.erase(name) != 0) spec.sizes[name] = size;  // numbers of heads
+  }
+  Case small(std::move(spec));
+  const std::set<std::string> lanes = LaneSizes(small);
   while (small.BytesMoved() > most) {
-    CaseSpec best = spec;
-    int64_t best_bytes = small.BytesMoved();
-    for (const auto& [name, size] : spec.sizes) {
-      if (size % 2 != 0) continue;
-      CaseSpec narrower = spec;
-      narrower.sizes[name] = size / 2;
-      try {
-        const int64_t bytes = Case(narrower).BytesMoved();
-        if (bytes < best_bytes) {
-          best = narrower;
-          best_bytes = bytes;
-        }
-      } catch (const UsageError&) {
-        continue;  // sizes that depend on each other
-      }
-    }
-    if (best_bytes == small.BytesMoved()) break;
-    spec = best;
-    small = Case(spec);
+    std::optional<Case> half =
+        Halved(small, [&](const std::string& name) { return !lanes.contains(name); });
+    if (!half) half = Halved(small, [](const std::string&) { return true; });
+    if (!half) break;
+    small = std::move(*half);
   }
   return small;
 }
@@ -82,7 +110,10 @@ double ArithmeticPerByte(const CaseSpec& spec, const BenchOptions& options) {
 
 }  // namespace
 
-MachineLimits MeasureLimits() { return {cpu::NumThreads(), cpu::MeasureCopyBandwidth().best()}; }
+MachineLimits MeasureLimits() {
+  return {cpu::NumThreads(), cpu::MeasureCopyBandwidth().best(),
+          std::make_shared<const cpu::CopyProbe>(kProbeBytes)};
+}
 
 BenchRow Bench(const CaseSpec& spec, const MachineLimits& limits, const BenchOptions& options) {
   BenchRow row;
@@ -104,7 +135,17 @@ BenchRow Bench(const CaseSpec& spec, const MachineLimits& limits, const BenchOpt
   };
   const std::optional<Chain> chain = UnfusedChain(test);
   if (chain) runs.push_back([&] { chain->Run(); });
+  const size_t first_copy = runs.size();
+  if (row.bytes > cpu::LastLevelCacheBytes()) {
+    runs.push_back([&] { limits.copy->Memcpy(); });
+    runs.push_back([&] { limits.copy->Stream(); });
+  }
   const std::vector<Sample> times = TimeInTurn(runs, {.repeats = options.repeats});
+  row.copy_gb_per_s = limits.copy_gb_per_s;
+  if (first_copy < times.size()) {
+    const double us = std::min(times[first_copy].median_us, times[first_copy + 1].median_us);
+    row.copy_gb_per_s = static_cast<double>(limits.copy->bytes_moved()) / us / 1e3;
+  }
   row.kernel_us = times[0].median_us;
   row.spread = times[0].spread;
   row.call_us = times[1].median_us;
@@ -113,7 +154,7 @@ BenchRow Bench(const CaseSpec& spec, const MachineLimits& limits, const BenchOpt
   const double threads = static_cast<double>(std::min<int64_t>(limits.threads, row.tokens));
   row.arithmetic_us = ArithmeticPerByte(spec, options) * static_cast<double>(row.bytes) / threads;
   row.limit_us =
-      std::max(static_cast<double>(row.bytes) / limits.copy_gb_per_s / 1e3, row.arithmetic_us);
+      std::max(static_cast<double>(row.bytes) / row.copy_gb_per_s / 1e3, row.arithmetic_us);
   return row;
 }
 

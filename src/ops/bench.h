@@ -2,9 +2,11 @@
 // against the chain of operators that it replaces, side by side in one run.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "backend/cpu/bandwidth.h"
 #include "ops/case.h"
 
 namespace tenon::ops {
@@ -13,6 +15,7 @@ namespace tenon::ops {
 struct MachineLimits {
   int threads = 1;
   double copy_gb_per_s = 0;  // the better of memcpy and a streaming copy of 256 MiB
+  std::shared_ptr<const cpu::CopyProbe> copy;
 };
 MachineLimits MeasureLimits();
 
@@ -25,11 +28,14 @@ struct BenchRow {
   std::string text;  // the case's line
   std::string dtype;
   int64_t tokens = 0;
-  std::string check;         // empty when the result is right; no time is given otherwise
-  double kernel_us = 0;      // the generated kernel on all threads, arguments bound before
-  double call_us = 0;        // the whole call by name: checks, dispatch, kernel
-  double spread = 0;         // quartile distance of kernel_us over its median
-  int64_t bytes = 0;         // moved at least: every argument and result once
+  std::string check;     // empty when the result is right; no time is given otherwise
+  double kernel_us = 0;  // the generated kernel on all threads, arguments bound before
+  double call_us = 0;    // the whole call by name: checks, dispatch, kernel
+  double spread = 0;     // quartile distance of kernel_us over its median
+  int64_t bytes = 0;     // moved at least: every argument and result once
+  // The better of memcpy and a streaming copy, in turn with the kernel; of MachineLimits for cases
+  // that the last-level cache holds, whose data a copy would drive out.
+  double copy_gb_per_s = 0;
   double arithmetic_us = 0;  // time in L1, scaled to this size and the threads
   double limit_us = 0;       // max(bytes / copy bandwidth, arithmetic_us)
   double chain_us = 0;       // the unfused chain; 0 when there is none

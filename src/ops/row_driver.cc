@@ -28,14 +28,6 @@ constexpr int kMaxTensors = 16;
 // a thread that has gone to sleep takes longer.
 constexpr int64_t kBytesPerThread = 128 << 10;
 
-int64_t LastLevelCacheBytes() {
-  static const int64_t bytes = [] {
-    const int64_t size = cpu::CacheBytes(3);
-    return size > 0 ? size : int64_t{32} << 20;
-  }();
-  return bytes;
-}
-
 // Leading axes after collapsing: the last one is the kernel's row axis, the others are walked here.
 struct RowSpace {
   int rank = 0;
@@ -158,15 +150,14 @@ class RowRun {
   void Launch(cpu::RowFn fn) const {
     std::array<RowTensor, kMaxTensors> tensors;
     int64_t row_bytes = 0;
-    int64_t output_bytes = 0;
     for (int i = 0; i < kernel_.num_tensors; ++i) {
       tensors[i] = KernelTensor(i);
       if (!IsRow(i)) continue;
       const int64_t bytes = views_[i].numel() / space_.rows * ItemSize(views_[i].dtype);
       row_bytes += bytes;
-      if (Info(i).is_output) output_bytes += bytes * space_.rows;
     }
-    const bool stream = output_bytes > LastLevelCacheBytes();
+    const bool stream =
+        row_bytes * space_.rows > cpu::LastLevelCacheBytes() && cpu::NumThreads() > 1;
     const int64_t grain = std::max<int64_t>(1, kBytesPerThread / std::max<int64_t>(row_bytes, 1));
     cpu::ParallelFor(space_.rows, grain, [&](int64_t begin, int64_t end) {
       const RowCall call{tensors.data(), arguments_.sizes.data(), arguments_.scalars.data(),

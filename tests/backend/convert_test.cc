@@ -47,8 +47,9 @@ void NarrowRow(const float* x, T* y, size_t n) {
 }
 template <typename T>
 void NarrowRowStreaming(const float* x, T* y, size_t n) {
-  ForEachChunkStreaming(n, [&](auto c) HWY_ATTR { Store(c, Load(c, x), y); });
-  StreamFence();
+  const StorePath path(true);
+  ForEachChunk(n, [&](auto c) HWY_ATTR { Store(c, Load(c, x), y, path); });
+  StreamFence(true);
 }
 template <typename T>
 void RoundRow(const float* x, float* y, size_t n) {

@@ -62,7 +62,7 @@ TEST(EmitCpp, PairsOfAnInputThatIsNotThereAreNotLoaded) {
   const Value pairs = SplitAxis(x * w, "width", {NamedAxis("half"), {"pair", 2}});
   b.Output("y", Round(Pick(pairs, "pair", 0) + Pick(pairs, "pair", 1), Elem::Storage()));
   const std::string text = EmitCppRuntimeFile({"scaled_pairs", "", "", &b.graph()}, DType::kF32);
-  EXPECT_THAT(text, testing::HasSubstr("if (has_weight) LoadPairs(c, weight, "));
+  EXPECT_THAT(text, testing::HasSubstr("if (has_weight) LoadPairs(chunk, weight, "));
 }
 
 std::string WhyNot(Builder& b) {

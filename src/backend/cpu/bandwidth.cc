@@ -96,25 +96,44 @@ struct AlignedBuffer {
 
 }  // namespace
 
-CopyBandwidth MeasureCopyBandwidth(int64_t bytes) {
-  const int64_t lines = bytes / kLine;
-  const AlignedBuffer from(bytes);
-  const AlignedBuffer to(bytes);
-  // The first touch by the threads that will copy decides where pages live.
-  ParallelFor(lines, 1, [&](int64_t begin, int64_t end) {
-    std::memset(from.data + begin * kLine, 1, (end - begin) * kLine);
-    std::memset(to.data + begin * kLine, 2, (end - begin) * kLine);
-  });
-  const auto gb_per_s = [&](auto copy) {
-    const auto seconds = SortedSeconds([&] {
-      ParallelFor(lines, 1, [&](int64_t begin, int64_t end) {
-        copy(from.data + begin * kLine, to.data + begin * kLine, (end - begin) * kLine);
-      });
+struct CopyProbe::Buffers {
+  explicit Buffers(int64_t bytes) : from(bytes), to(bytes) {}
+
+  template <typename Copy>
+  void ForLines(int64_t lines, const Copy& copy) const {
+    ParallelFor(lines, 1, [&](int64_t begin, int64_t end) {
+      copy(from.data + begin * kLine, to.data + begin * kLine, (end - begin) * kLine);
     });
-    return 2e-9 * static_cast<double>(lines * kLine) / seconds[kRuns / 2];
+  }
+
+  AlignedBuffer from;
+  AlignedBuffer to;
+};
+
+CopyProbe::CopyProbe(int64_t bytes)
+    : lines_(bytes / kLine), buffers_(std::make_unique<Buffers>(bytes)) {
+  // The first touch by the threads that will copy decides where pages live.
+  buffers_->ForLines(lines_, [](uint8_t* x, uint8_t* y, int64_t n) {
+    std::memset(x, 1, n);
+    std::memset(y, 2, n);
+  });
+}
+
+CopyProbe::~CopyProbe() = default;
+
+void CopyProbe::Memcpy() const {
+  buffers_->ForLines(lines_, [](const uint8_t* x, uint8_t* y, int64_t n) { std::memcpy(y, x, n); });
+}
+
+void CopyProbe::Stream() const { buffers_->ForLines(lines_, kCopyStreaming.Chosen()); }
+
+CopyBandwidth MeasureCopyBandwidth(int64_t bytes) {
+  const CopyProbe probe(bytes);
+  const auto gb_per_s = [&](double seconds) {
+    return 1e-9 * static_cast<double>(probe.bytes_moved()) / seconds;
   };
-  return {gb_per_s([](const uint8_t* x, uint8_t* y, int64_t n) { std::memcpy(y, x, n); }),
-          gb_per_s(kCopyStreaming.Chosen())};
+  return {gb_per_s(SortedSeconds([&] { probe.Memcpy(); })[kRuns / 2]),
+          gb_per_s(SortedSeconds([&] { probe.Stream(); })[kRuns / 2])};
 }
 
 double MeasureVectorGflops() {

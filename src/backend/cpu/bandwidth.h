@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 namespace tenon::cpu {
 
@@ -16,12 +17,31 @@ struct CopyBandwidth {
   }
 };
 
+// A large copy by NumThreads() threads that can be timed in turn with something else: on a shared
+// machine the bandwidth moves from one second to the next.
+class CopyProbe {
+ public:
+  explicit CopyProbe(int64_t bytes);
+  ~CopyProbe();
+  void Memcpy() const;
+  void Stream() const;  // with stores past the caches
+  int64_t bytes_moved() const { return 2 * lines_ * 64; }
+
+ private:
+  struct Buffers;
+  int64_t lines_;
+  std::unique_ptr<Buffers> buffers_;
+};
+
 // Copies `bytes` from one buffer to another with NumThreads() threads; medians of nine runs.
 CopyBandwidth MeasureCopyBandwidth(int64_t bytes = kCopyBytes);
 
 // Size of this machine's data cache of a level, in bytes, as the kernel tells it for cpu0 (the C
 // library counts every slice of the package, which a virtual machine may not have). 0: not told.
 int64_t CacheBytes(int level);
+
+// CacheBytes(3), or 32 MiB when the kernel does not tell; read once.
+int64_t LastLevelCacheBytes();
 
 // Multiply-adds on registers by all threads, two operations each, for the chosen target; the best
 // of nine runs, since a peak is asked for.

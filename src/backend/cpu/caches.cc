@@ -20,4 +20,12 @@ int64_t CacheBytes(int level) {
   return 0;
 }
 
+int64_t LastLevelCacheBytes() {
+  static const int64_t bytes = [] {
+    const int64_t size = CacheBytes(3);
+    return size > 0 ? size : int64_t{32} << 20;
+  }();
+  return bytes;
+}
+
 }  // namespace tenon::cpu

@@ -18,9 +18,10 @@
 //            ForEachBlock      the same, unrolled over 64 elements: needed by accumulators, also
 //            fine
 //                              for stores in the same pass
-//            ForEachChunkStreaming   ForEachChunk whose Store bypasses the caches
-// Memory     Load(c, base)  Store(c, v, base): base points to the row's first element and may be
-//            unaligned; T is float, F16, BF16, F8E4M3 or int8_t
+// Memory     Load(c, base)  Store(c, v, base[, path]): base points to the row's first element and
+//            may be unaligned; T is float, F16, BF16, F8E4M3 or int8_t; path says whether full
+//            vectors bypass the caches: call StreamFence(path) after the last row
+//            Prefetch(c, base, bytes): what lies that far behind the chunk
 //            LoadPairs(c, base, even, odd)  StorePairs(c, even, odd, base): elements 2i and 2i+1
 //            for the chunk's i, so the driver's n counts pairs RoundTo<T>(v): what storing v as T
 //            and loading it would give
@@ -70,11 +71,10 @@ inline constexpr size_t kBlockVectors = kBlock / kLanes;
 inline constexpr int kNoSlot = -1;  // a chunk of ForEachChunk: accumulators refuse it
 
 // kLanes elements from `index`. `slot` is the position within a block of 64.
-template <int slot = kNoSlot, bool streams = false>
+template <int slot = kNoSlot>
 struct FullChunk {
   static constexpr int kSlot = slot;
   static constexpr bool kIsFull = true;
-  static constexpr bool kStreams = streams;
   size_t index;
 };
 
@@ -83,7 +83,6 @@ template <int slot = kNoSlot>
 struct TailChunk {
   static constexpr int kSlot = slot;
   static constexpr bool kIsFull = false;
-  static constexpr bool kStreams = false;
   size_t index;
   size_t count;
 };
@@ -95,21 +94,9 @@ HWY_INLINE MF LanesOf(Chunk c) {
 
 // ---- Memory
 
-// Hardware prefetchers stop at the end of a page and a kernel's arithmetic fills the window of the
-// core, so each load asks for what comes 512 bytes later. One thread, arrays of 128 MB, Zen 4:
-// silu_and_mul 9.1 -> 10.9 GB/s, addition 16.3 -> 19.7; no loss in L1; 1, 2 and 4 KiB do not gain
-// more. The address may lie beyond the array: a prefetch does not fault.
-inline constexpr uintptr_t kPrefetchBytes = 512;
-
-template <typename T>
-HWY_INLINE void PrefetchAhead(const T* from) {
-  hwy::Prefetch(reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(from) + kPrefetchBytes));
-}
-
 template <class Chunk, typename T>
 HWY_INLINE VF Load(Chunk c, const T* base) {
   if constexpr (Chunk::kIsFull) {
-    PrefetchAhead(base + c.index);
     return LoadFull(base + c.index);
   } else {
     return LoadFirst(base + c.index, c.count);
@@ -118,9 +105,7 @@ HWY_INLINE VF Load(Chunk c, const T* base) {
 
 template <class Chunk, typename T>
 HWY_INLINE void Store(Chunk c, VF v, T* base) {
-  if constexpr (Chunk::kStreams) {
-    StreamFull(v, base + c.index);
-  } else if constexpr (Chunk::kIsFull) {
+  if constexpr (Chunk::kIsFull) {
     StoreFull(v, base + c.index);
   } else {
     StoreFirst(v, base + c.index, c.count);
@@ -128,9 +113,46 @@ HWY_INLINE void Store(Chunk c, VF v, T* base) {
 }
 
 template <class Chunk, typename T>
+HWY_INLINE void Store(Chunk c, VF v, T* base, StorePath path) {
+  if constexpr (Chunk::kIsFull) {
+    StoreFull(v, base + c.index, path);
+  } else {
+    StoreFirst(v, base + c.index, c.count);
+  }
+}
+
+HWY_INLINE void StreamFence(bool stream) {
+  if (stream) hwy::FlushStream();
+}
+
+// Hardware prefetchers stop at the end of a page and a kernel's arithmetic fills the window of the
+// core. A loop that reads a row once asks for what comes kAheadBytes later. One thread, arrays of
+// 128 MB, Zen 4: silu_and_mul 9.1 -> 10.9 GB/s, addition 16.3 -> 19.7; no loss in L1; 1, 2 and
+// 4 KiB do not gain more.
+inline constexpr int64_t kAheadBytes = 512;
+
+// A row that is read by several loops one after the other is in L1 from the first on: the memory
+// would idle until the next row. The last loop asks for that row, `stride` elements on. RMS norm of
+// 4096 rows of 4096, two threads on Zen 4, stores past the caches: f32 34 -> 40 GB/s. Asking for a
+// part of it in every loop was slower (bf16 38 -> 33).
+template <typename T>
+constexpr int64_t NextRow(int64_t stride) {
+  return stride * int64_t{sizeof(T)};
+}
+
+// Asks for what lies `bytes` behind the chunk's elements at base + step * index. The address may
+// lie beyond the array: a prefetch does not fault.
+template <int step = 1, class Chunk, typename T>
+HWY_INLINE void Prefetch(Chunk c, const T* base, int64_t bytes) {
+  if constexpr (Chunk::kIsFull) {
+    const auto from = reinterpret_cast<uintptr_t>(base) + step * sizeof(T) * c.index;
+    hwy::Prefetch(reinterpret_cast<const char*>(from + static_cast<uintptr_t>(bytes)));
+  }
+}
+
+template <class Chunk, typename T>
 HWY_INLINE void LoadPairs(Chunk c, const T* base, VF& even, VF& odd) {
   if constexpr (Chunk::kIsFull) {
-    PrefetchAhead(base + 2 * c.index);
     LoadPairsFull(base + 2 * c.index, even, odd);
   } else {
     LoadPairsFirst(base + 2 * c.index, c.count, even, odd);
@@ -154,20 +176,6 @@ HWY_INLINE void ForEachChunk(size_t n, const Body& body) {
   for (; i + kLanes <= n; i += kLanes) body(FullChunk<>{i});
   if (i != n) body(TailChunk<>{i, n - i});
 }
-
-// Store goes past the caches where the address is a multiple of the stored vector's size: for
-// outputs larger than the last-level cache, when the threads together use up the memory's bandwidth
-// (a quarter less traffic for two inputs and one output). One thread alone does not gain: addition
-// of bf16 on Zen 4, 20.3 GB/s either way, and silu_and_mul, bound by arithmetic, falls from 10.9
-// to 8. Call StreamFence() once after the last row. StorePairs does not stream.
-template <class Body>
-HWY_INLINE void ForEachChunkStreaming(size_t n, const Body& body) {
-  size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) body(FullChunk<kNoSlot, true>{i});
-  if (i != n) body(TailChunk<>{i, n - i});
-}
-
-HWY_INLINE void StreamFence() { hwy::FlushStream(); }
 
 template <class Body, size_t... slots>
 HWY_INLINE void FullBlock(size_t i, const Body& body, std::index_sequence<slots...>) {

@@ -60,17 +60,17 @@ HWY_INLINE void StoreOne(VF v, T* to) {
 // Stores a value that RoundTo<T> has rounded: bf16 then takes its upper half as it is, which saves
 // rounding it once more.
 template <class Chunk, typename T>
-HWY_INLINE void StoreExact(Chunk c, VF v, T* base) {
+HWY_INLINE void StoreExact(Chunk c, VF v, T* base, StorePath path) {
   if constexpr (std::is_same_v<T, BF16>) {
     const V16 words = hn::TruncateTo(D16(), hn::ShiftRight<16>(hn::BitCast(DU(), v)));
     uint16_t* const to = reinterpret_cast<uint16_t*>(base + c.index);
     if constexpr (Chunk::kIsFull) {
-      hn::StoreU(words, D16(), to);
+      path.Write(words, D16(), to);
     } else {
       StoreFirstWords(words, D16(), to, c.count);
     }
   } else {
-    Store(c, v, base);
+    Store(c, v, base, path);
   }
 }
 

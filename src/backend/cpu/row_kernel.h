@@ -30,7 +30,7 @@ struct RowCall {
   const RowTensor* tensors;  // in the order of RowKernel::tensors
   const int64_t* sizes;      // in the order of RowKernel::sizes
   const float* scalars;      // in the order of RowKernel::scalars; booleans are 0 or 1
-  bool stream;               // outputs do not fit the last-level cache and are vector-aligned
+  bool stream;               // outputs go past the caches where they are vector-aligned
 };
 
 // Computes the rows [begin, end) of axis `tokens`.
