@@ -11,9 +11,12 @@
 #include <variant>
 #include <vector>
 
-#include "analyze/dim.h"
+#include "ir/dim.h"
 
 namespace tenon::analyze {
+
+using ir::Dim;
+using Shape = std::vector<Dim>;
 
 // A JSON-like value of an attribute or a configuration entry; maps keep their order.
 struct Attr {

@@ -25,7 +25,7 @@ std::string Signature(const std::vector<TracedOp>& ops, bool loose) {
       text += fmt::format(" {}={}", key, AttrText(value));
     }
     for (const TensorUse& use : op.out) {
-      text += ShapeText(use.shape) + use.dtype;
+      text += DimsText(use.shape) + use.dtype;
       if (loose) break;  // the residual is an output of the later layers' norm only
     }
     if (!loose) text += fmt::format("@{}", op.line);

@@ -195,9 +195,10 @@ class Roles {
         op->op == "rms_norm" || op->op == "fused_add_rms_norm" || op->op == "layer_norm";
     if (!norm || op->in.empty() || op->in[0].shape.empty()) return;
     const Dim& width = op->in[0].shape.back();
-    if (!width.IsConstant()) return;
+    const auto number = width.constant();
+    if (!number) return;
     const bool hidden = width == Dim(context_.hidden_size);
-    SetAttr(op, "width", hidden ? Attr("hidden") : Attr(width.Value()));
+    SetAttr(op, "width", hidden ? Attr("hidden") : Attr(*number));
   }
 
   std::vector<TracedOp>& ops_;

@@ -14,7 +14,7 @@ std::string Uses(const std::vector<TensorUse>& uses) {
   for (const TensorUse& use : uses) {
     if (!text.empty()) text += ", ";
     text += use.param ? *use.param : fmt::format("%{}", use.id);
-    text += ShapeText(use.shape);
+    text += DimsText(use.shape);
     if (!use.view.empty()) text += " " + use.view;
   }
   return text;

@@ -122,8 +122,9 @@ std::vector<Value> Interpreter::Iterate(const Value& value) {
   }
   if (auto* tensor = value.As<TensorObject>()) {
     // Unpacking a tensor selects along its first axis, whose size must be a number.
-    if (!tensor->shape.empty() && tensor->shape[0].IsConstant()) {
-      for (int64_t i = 0; i < tensor->shape[0].Value(); ++i) {
+    const auto length = tensor->shape.empty() ? std::nullopt : tensor->shape[0].constant();
+    if (length) {
+      for (int64_t i = 0; i < *length; ++i) {
         items.push_back(Subscript(value, Value::Int(i)));
       }
       return items;

@@ -25,9 +25,8 @@ std::optional<TensorUse> ParseTensor(std::string_view text) {
     if (!dim) return std::nullopt;
     use.shape.push_back(*dim);
     // A size that is one name names its axis, too.
-    const std::string name(Strip(part));
-    const bool plain = name.find_first_of("+-* ()") == std::string::npos && !dim->IsConstant();
-    use.axes.push_back(plain ? name : fmt::format("d{}", use.axes.size()));
+    const bool plain = dim->symbols() == std::vector<std::string>{dim->text()};
+    use.axes.push_back(plain ? dim->text() : fmt::format("d{}", use.axes.size()));
   }
   return use;
 }
@@ -109,7 +108,7 @@ class FunctionTracer {
       argument->default_value = in_.ToAttr(fallback);
       return fallback;
     }
-    if (argument->scalar_type == "int") return in_.FromDim(Dim::Symbol(parameter->text));
+    if (argument->scalar_type == "int") return in_.FromDim(Dim(parameter->text));
     if (argument->scalar_type != "float") {
       Fail(parameter,
            "an argument that is neither a tensor like \"bf16[tokens, hidden]\" nor a "

@@ -1,7 +1,6 @@
 #include "analyze/lower.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
@@ -53,17 +52,6 @@ ir::AttrValue ToAttrValue(const Attr& attr) {
   return AttrText(attr);
 }
 
-// A size in the IR. Names such as `heads/tp` are one symbol here and an identifier there.
-ir::Dim SizeOf(const Dim& dim) {
-  std::string text = dim.Text();
-  for (char& c : text) {
-    const bool known = std::isalnum(static_cast<unsigned char>(c)) ||
-                       std::string_view("_ +-*()").find(c) != std::string_view::npos;
-    if (!known) c = '_';
-  }
-  return ir::Dim(text);
-}
-
 std::map<std::string, ir::AttrValue> Attributes(const Op& op) {
   std::map<std::string, ir::AttrValue> call;
   for (const auto& [name, value] : op.attrs) {
@@ -74,9 +62,9 @@ std::map<std::string, ir::AttrValue> Attributes(const Op& op) {
   if (op.name) call[std::string(key::kModule)] = *op.name;
   if (op.group) call[std::string(key::kGroup)] = *op.group;
   if (op.inside_custom_op) call[std::string(key::kInside)] = *op.inside_custom_op;
-  if (op.bytes_read) call[std::string(key::kBytesRead)] = SizeOf(*op.bytes_read).text();
-  if (op.bytes_written) call[std::string(key::kBytesWritten)] = SizeOf(*op.bytes_written).text();
-  if (op.flops) call[std::string(key::kFlops)] = SizeOf(*op.flops).text();
+  if (op.bytes_read) call[std::string(key::kBytesRead)] = op.bytes_read->text();
+  if (op.bytes_written) call[std::string(key::kBytesWritten)] = op.bytes_written->text();
+  if (op.flops) call[std::string(key::kFlops)] = op.flops->text();
   return call;
 }
 
@@ -103,7 +91,7 @@ ir::Type TypeOf(const TensorUse& use) {
     std::replace(name.begin(), name.end(), '*', '_');
     std::replace(name.begin(), name.end(), '.', '_');
     while (!taken.insert(name).second) name += "_";
-    type.axes.push_back({name, SizeOf(use.shape[i])});
+    type.axes.push_back({name, use.shape[i]});
   }
   return type;
 }
@@ -120,7 +108,7 @@ std::optional<std::pair<ir::Dim, ir::Dim>> LastAxisSlice(std::string_view view) 
   const auto begin = Dim::Parse(range.substr(0, colon));
   const auto end = Dim::Parse(range.substr(colon + 1));
   if (!begin || !end) return std::nullopt;
-  return std::pair(SizeOf(*begin), SizeOf(*end));
+  return std::pair(*begin, *end);
 }
 
 class Lowering {

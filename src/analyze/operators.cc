@@ -120,7 +120,7 @@ bool OrderedItems(Operator op, const std::vector<Value>& a, const std::vector<Va
 }  // namespace
 
 Value Interpreter::FromDim(const Dim& dim) {
-  if (dim.IsConstant()) return Value::Int(dim.Value());
+  if (const auto number = dim.constant()) return Value::Int(*number);
   return heap.New<SymbolicObject>(dim);
 }
 
@@ -135,14 +135,13 @@ std::optional<bool> Interpreter::SymbolicCompare(Operator op, const Dim& left, c
     return op == Operator::kEq || op == Operator::kLe || op == Operator::kGe;
   }
   const Dim difference = left - right;
-  if (difference.IsConstant()) return Ordered<int64_t>(op, difference.Value(), 0);
+  if (const auto number = difference.constant()) return Ordered<int64_t>(op, *number, 0);
   if (strict) {
     // Sizes are at least one; two different symbols may or may not be equal.
-    Refuse("a branch on the size " + left.Text());
+    Refuse("a branch on the size " + left.text());
   }
   // Branches on the number of tokens are decided for the larger of the token counts.
-  const std::map<std::string, int64_t> symbols = {{"T", platform.max_tokens}};
-  const auto value = difference.Evaluate(symbols);
+  const auto value = difference.TryEval({{"T", platform.max_tokens}});
   if (!value) return std::nullopt;
   return Ordered<int64_t>(op, *value, 0);
 }
@@ -169,9 +168,9 @@ Value Interpreter::Binary(Operator op, const Value& left_value, const Value& rig
     if (op == Operator::kSub) return FromDim(*a - *b);
     if (op == Operator::kMul) return FromDim(*a * *b);
     if (op == Operator::kFloorDiv) {
-      if (const auto quotient = a->DividedBy(*b)) return FromDim(*quotient);
+      if (const auto quotient = Dim::DivideExactly(*a, *b)) return FromDim(*quotient);
     }
-    if (op == Operator::kMod && a->DividedBy(*b)) return Value::Int(0);
+    if (op == Operator::kMod && Dim::DivideExactly(*a, *b)) return Value::Int(0);
     return NewUnknown(fmt::format("{} {} {}", Repr(left), OperatorText(op), Repr(right)));
   }
   const std::string* text = Text(left);

@@ -39,7 +39,7 @@ TensorObject* NewTensor(Interpreter& in, Shape shape, std::string dtype,
   tensor->dtype = std::move(dtype);
   tensor->axes = std::move(axes);
   for (size_t i = tensor->axes.size(); i < tensor->shape.size(); ++i) {
-    const bool tokens = tensor->shape[i] == Dim::Symbol("T");
+    const bool tokens = tensor->shape[i] == Dim("T");
     tensor->axes.push_back(tokens ? "tokens" : fmt::format("d{}", i));
   }
   tensor->axes.resize(tensor->shape.size());
@@ -118,7 +118,7 @@ Shape Broadcast(Interpreter& in, const Shape& a, const Shape& b) {
     if (dim == Dim(1)) {
       dim = shorter[i];
     } else if (in.strict) {
-      in.Refuse(fmt::format("a product of shapes {} and {}", ShapeText(a), ShapeText(b)));
+      in.Refuse(fmt::format("a product of shapes {} and {}", DimsText(a), DimsText(b)));
     }
   }
   return result;

@@ -179,7 +179,7 @@ Value CopyRule(Interpreter& in, const TensorFunction& f, Arguments& a) {
     while (shape.size() < times.size()) shape.insert(shape.begin(), Dim(1));
     for (size_t i = 0; i < times.size(); ++i) {
       const size_t at = shape.size() - times.size() + i;
-      shape[at] = shape[at] * in.ToDim(times[i]).value_or(Dim::Symbol("n"));
+      shape[at] = shape[at] * in.ToDim(times[i]).value_or(Dim("n"));
     }
   }
   TensorObject* out =

@@ -9,7 +9,10 @@
 namespace tenon::analyze {
 namespace {
 
-Attr DimAttr(const Dim& dim) { return dim.IsConstant() ? Attr(dim.Value()) : Attr(dim.Text()); }
+Attr DimAttr(const Dim& dim) {
+  const auto number = dim.constant();
+  return number ? Attr(*number) : Attr(dim.text());
+}
 
 // One piece of `base` along `axis`.
 Value SliceOf(Interpreter& in, const Value& base, int axis, const Dim& start, const Dim& stop) {
@@ -19,8 +22,8 @@ Value SliceOf(Interpreter& in, const Value& base, int axis, const Dim& start, co
   if (shape == t->shape) return base;
   const bool last = axis + 1 == static_cast<int>(shape.size());
   const std::string note = last
-                               ? fmt::format("[..., {}:{}]", start.Text(), stop.Text())
-                               : fmt::format("[{}:{} of axis {}]", start.Text(), stop.Text(), axis);
+                               ? fmt::format("[..., {}:{}]", start.text(), stop.text())
+                               : fmt::format("[{}:{} of axis {}]", start.text(), stop.text(), axis);
   Attr::Map attrs = {
       {"axis", axis}, {"start", DimAttr(start)}, {"stop", DimAttr(stop)}, {"step", 1}};
   return ViewOf(in, base, "slice", std::move(shape), t->axes, note, std::move(attrs));
@@ -44,7 +47,7 @@ Value SplitInto(Interpreter& in, const Value& base, int axis, const std::vector<
     shape[static_cast<size_t>(axis)] = size;
     outs.push_back(NewTensor(in, std::move(shape), t->dtype, t->axes));
     parts.push_back(outs.back());
-    list.push_back(size.IsConstant() ? Attr(size.Value()) : Attr(size.Text()));
+    list.push_back(DimAttr(size));
   }
   in.tracer.Emit(in, "split", {base}, outs, {{"axis", axis}, {"sizes", Attr(list)}}).aux = true;
   return in.NewTuple(std::move(parts));
@@ -64,12 +67,13 @@ Value SplitRule(Interpreter& in, const TensorFunction&, Arguments& a) {
   const Dim whole = t->shape[static_cast<size_t>(axis)];
   std::vector<Dim> parts;
   if (const auto each = in.ToDim(sizes)) {
-    const auto count = whole.DividedBy(*each);
-    if (!count || !count->IsConstant()) return OpaqueCall(in, "split by an uneven size", {base});
-    parts.assign(static_cast<size_t>(count->Value()), *each);
+    const auto quotient = Dim::DivideExactly(whole, *each);
+    const auto count = quotient ? quotient->constant() : std::nullopt;
+    if (!count) return OpaqueCall(in, "split by an uneven size", {base});
+    parts.assign(static_cast<size_t>(*count), *each);
   } else {
     for (const Value& size : in.Iterate(sizes)) {
-      parts.push_back(in.ToDim(size).value_or(Dim::Symbol("n")));
+      parts.push_back(in.ToDim(size).value_or(Dim("n")));
     }
   }
   return SplitInto(in, base, axis, parts);
@@ -83,7 +87,7 @@ Value ChunkRule(Interpreter& in, const TensorFunction&, Arguments& a) {
   const Value dim = Argument(a, 2, "dim");
   const int axis = dim.Defined() ? AxisOf(dim, t->shape.size()) : 0;
   if (axis < 0 || !count.IsInt()) return OpaqueCall(in, "chunk", {base});
-  const auto each = t->shape[static_cast<size_t>(axis)].DividedBy(Dim(count.integer));
+  const auto each = Dim::DivideExactly(t->shape[static_cast<size_t>(axis)], Dim(count.integer));
   if (!each) return OpaqueCall(in, "chunk into uneven pieces", {base});
   return SplitInto(in, base, axis, std::vector<Dim>(static_cast<size_t>(count.integer), *each));
 }
@@ -103,11 +107,10 @@ Value UnbindRule(Interpreter& in, const TensorFunction&, Arguments& a) {
   const auto* t = base.As<TensorObject>();
   const Value dim = Argument(a, 1, "dim");
   const int axis = dim.Defined() ? AxisOf(dim, t->shape.size()) : 0;
-  if (axis < 0 || !t->shape[static_cast<size_t>(axis)].IsConstant()) {
-    return OpaqueCall(in, "unbind", {base});
-  }
+  const auto length = axis < 0 ? std::nullopt : t->shape[static_cast<size_t>(axis)].constant();
+  if (!length) return OpaqueCall(in, "unbind", {base});
   std::vector<Value> parts;
-  for (int64_t i = 0; i < t->shape[static_cast<size_t>(axis)].Value(); ++i) {
+  for (int64_t i = 0; i < *length; ++i) {
     const Value piece = SliceOf(in, base, axis, Dim(i), Dim(i + 1));
     Arguments squeeze;
     squeeze.positional = {piece, Value::Int(axis)};
@@ -134,10 +137,10 @@ std::optional<Dim> Bound(Interpreter& in, const Value& value, const Dim& size,
   if (value.IsNone() || !value.Defined()) return fallback;
   const auto dim = in.ToDim(value);
   if (!dim) return std::nullopt;
-  if (dim->IsConstant() && dim->Value() < 0) return size + *dim;
-  if (!dim->IsConstant() && dim->Text().starts_with("-")) return size + *dim;
-  if (dim->IsConstant() && size.IsConstant()) return Dim(std::min(dim->Value(), size.Value()));
-  return dim;
+  if (dim->text().starts_with("-")) return size + *dim;
+  const auto at = dim->constant();
+  const auto length = size.constant();
+  return at && length ? Dim(std::min(*at, *length)) : *dim;
 }
 
 }  // namespace
@@ -178,7 +181,7 @@ Value TensorSubscript(Interpreter& in, const Value& tensor, const Value& index) 
         current = SliceOf(in, current, axis, *start, *stop);
       } else {
         const auto length = slice->step.IsInt() && slice->step.integer > 0
-                                ? (*stop - *start).DividedBy(Dim(slice->step.integer))
+                                ? Dim::DivideExactly(*stop - *start, Dim(slice->step.integer))
                                 : std::nullopt;
         if (!length) return OpaqueCall(in, "a strided slice", {tensor});
         Shape shape = t->shape;
@@ -187,7 +190,7 @@ Value TensorSubscript(Interpreter& in, const Value& tensor, const Value& index) 
                            {"start", DimAttr(*start)},
                            {"stop", DimAttr(*stop)},
                            {"step", slice->step.integer}};
-        const std::string note = fmt::format("[{}:{}:{} of axis {}]", start->Text(), stop->Text(),
+        const std::string note = fmt::format("[{}:{}:{} of axis {}]", start->text(), stop->text(),
                                              slice->step.integer, axis);
         current = ViewOf(in, current, "slice", std::move(shape), t->axes, note, attrs);
       }
@@ -196,7 +199,7 @@ Value TensorSubscript(Interpreter& in, const Value& tensor, const Value& index) 
     }
     if (const auto dim = in.ToDim(one)) {
       const Dim size = t->shape[static_cast<size_t>(axis)];
-      const Dim at = dim->IsConstant() && dim->Value() < 0 ? size + *dim : *dim;
+      const Dim at = dim->constant().value_or(0) < 0 ? size + *dim : *dim;
       const Value piece = SliceOf(in, current, axis, at, at + Dim(1));
       Shape shape = piece.As<TensorObject>()->shape;
       std::vector<std::string> axes = piece.As<TensorObject>()->axes;

@@ -32,7 +32,7 @@ std::vector<std::string> ReshapedAxes(const TensorObject* from, const Shape& to)
     Dim old_product = from->shape[i];
     Dim new_product = to[k];
     while (!(old_product == new_product)) {
-      const bool grow_new = old_product.DividedBy(new_product).has_value();
+      const bool grow_new = Dim::DivideExactly(old_product, new_product).has_value();
       if (grow_new && new_end < to.size()) {
         new_product = new_product * to[new_end++];
       } else if (old_end < from->shape.size()) {
@@ -105,13 +105,13 @@ Value ReshapeRule(Interpreter& in, const TensorFunction& f, Arguments& a) {
     shape.push_back(*dim);
   }
   if (inferred >= 0) {
-    const auto rest = Product(t->shape).DividedBy(known);
+    const auto rest = Dim::DivideExactly(Product(t->shape), known);
     if (rest) {
       shape[static_cast<size_t>(inferred)] = *rest;
     } else if (in.strict) {
-      in.Refuse(fmt::format("a reshape of {} by {}", ShapeText(t->shape), ShapeText(shape)));
+      in.Refuse(fmt::format("a reshape of {} by {}", DimsText(t->shape), DimsText(shape)));
     } else {
-      shape[static_cast<size_t>(inferred)] = Dim::Symbol("n");
+      shape[static_cast<size_t>(inferred)] = Dim("n");
     }
   }
   return Reshaped(in, base, std::move(shape));
@@ -154,7 +154,7 @@ Value UnflattenRule(Interpreter& in, const TensorFunction&, Arguments& a) {
   }
   const Dim& whole = t->shape[static_cast<size_t>(axis)];
   if (inferred >= 0) {
-    parts[static_cast<size_t>(inferred)] = whole.DividedBy(known).value_or(Dim::Symbol("n"));
+    parts[static_cast<size_t>(inferred)] = Dim::DivideExactly(whole, known).value_or(Dim("n"));
   }
   Shape shape(t->shape.begin(), t->shape.begin() + axis);
   shape.insert(shape.end(), parts.begin(), parts.end());
@@ -231,7 +231,7 @@ Value ExpandRule(Interpreter& in, const TensorFunction& f, Arguments& a) {
   } else {
     const std::vector<Value> sizes = SizeArguments(in, a, 1, "size");
     for (size_t i = 0; i < sizes.size(); ++i) {
-      const Dim dim = in.ToDim(sizes[i]).value_or(Dim::Symbol("n"));
+      const Dim dim = in.ToDim(sizes[i]).value_or(Dim("n"));
       const size_t offset = sizes.size() - t->shape.size();
       shape.push_back(dim == Dim(-1) && i >= offset ? t->shape[i - offset] : dim);
     }

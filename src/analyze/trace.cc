@@ -9,7 +9,7 @@ namespace {
 
 // What the runner passes to a parameter of that name.
 Value RunnerArgument(Interpreter& in, const std::string& name) {
-  const Dim tokens = Dim::Symbol("T");
+  const Dim tokens = Dim("T");
   if (name == "input_ids" || name == "positions") {
     TensorObject* tensor = NewTensor(in, {tokens}, "int64", {"tokens"});
     tensor->is_parameter = false;

@@ -100,9 +100,9 @@ std::string ObjectRepr(Object* object) {
     case ObjectKind::kUnknown:
       return static_cast<UnknownObject*>(object)->expression;
     case ObjectKind::kSymbolic:
-      return static_cast<SymbolicObject*>(object)->dim.Text();
+      return static_cast<SymbolicObject*>(object)->dim.text();
     case ObjectKind::kTensor:
-      return "Tensor" + ShapeText(static_cast<TensorObject*>(object)->shape);
+      return "Tensor" + DimsText(static_cast<TensorObject*>(object)->shape);
     case ObjectKind::kClass:
       return "<class '" + static_cast<ClassObject*>(object)->name + "'>";
     case ObjectKind::kFunction:

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/dim.h"
+#include "analyze/analysis.h"
 #include "analyze/syntax.h"
 
 namespace tenon::analyze {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace tenon::ir {
 
@@ -96,6 +97,8 @@ class Parser {
                 "size expression '{}': expected a name or a number at offset {}", text_, pos_);
     const std::string word(TakeWord());
     if (std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); })) {
+      constexpr size_t kDigits = 18;  // any such number is an int64_t
+      TENON_CHECK(word.size() <= kDigits, "size expression '{}': {} is too large", text_, word);
       return Dim(static_cast<int64_t>(std::stoll(word)));
     }
     TENON_CHECK(IsName(word), "size expression '{}': '{}' is neither a name nor a number", text_,
@@ -129,25 +132,34 @@ Dim::Dim(std::string_view text) {
   }
 }
 
+std::optional<Dim> Dim::Parse(std::string_view text) {
+  try {
+    return Dim(text);
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
 void Dim::Normalise() {
   std::erase_if(terms_, [](const auto& term) { return term.second == 0; });
   std::string text;
-  for (const auto& [monomial, coefficient] : terms_) {
-    std::string factors;
-    for (const std::string& factor : monomial) factors += (factors.empty() ? "" : "*") + factor;
-    const int64_t magnitude = std::abs(coefficient);
+  const auto append = [&text](const std::string& magnitude, bool negative) {
     if (!text.empty()) {
-      text += coefficient < 0 ? " - " : " + ";
-    } else if (coefficient < 0) {
+      text += negative ? " - " : " + ";
+    } else if (negative) {
       text += "-";
     }
-    if (factors.empty()) {
-      text += std::to_string(magnitude);
-    } else {
-      text += magnitude == 1 ? factors : fmt::format("{}*{}", magnitude, factors);
-    }
+    text += magnitude;
+  };
+  for (const auto& [monomial, coefficient] : terms_) {
+    if (monomial.empty()) continue;
+    const std::string factors = Join(monomial, "*");
+    const int64_t magnitude = std::abs(coefficient);
+    append(magnitude == 1 ? factors : fmt::format("{}*{}", magnitude, factors), coefficient < 0);
   }
-  text_ = text.empty() ? "0" : text;
+  const int64_t number = constant_term();
+  if (number != 0 || text.empty()) append(std::to_string(std::abs(number)), number < 0);
+  text_ = text;
 }
 
 Dim operator+(const Dim& a, const Dim& b) {
@@ -179,8 +191,9 @@ Dim operator*(const Dim& a, const Dim& b) {
 Dim Dim::FloorDiv(const Dim& a, const Dim& b) { return Divide(a, b, /*ceil=*/false); }
 Dim Dim::CeilDiv(const Dim& a, const Dim& b) { return Divide(a, b, /*ceil=*/true); }
 
-// Exact when the divisor is one monomial that every term of the dividend contains.
 std::optional<Dim> Dim::DivideExactly(const Dim& a, const Dim& b) {
+  if (b == Dim(0)) return std::nullopt;
+  if (a == b) return Dim(1);
   if (b.terms_.size() != 1) return std::nullopt;
   const auto& [divisor, divisor_coefficient] = *b.terms_.begin();
   Dim quotient;
@@ -273,6 +286,10 @@ bool Dim::HasValue(const Bindings& bindings) const {
                      [&](const std::string& name) { return bindings.contains(name); });
 }
 
+std::optional<int64_t> Dim::TryEval(const Bindings& bindings) const {
+  return HasValue(bindings) ? std::optional(Eval(bindings)) : std::nullopt;
+}
+
 Dim Dim::Substitute(const std::map<std::string, Dim>& values) const {
   Dim sum;
   for (const auto& [monomial, coefficient] : terms_) {
@@ -353,6 +370,18 @@ std::optional<std::pair<int64_t, Dim>> Dim::LinearIn(const std::string& symbol) 
 bool Dim::NonNegative() const {
   return std::all_of(terms_.begin(), terms_.end(),
                      [](const auto& term) { return term.second >= 0; });
+}
+
+Dim Product(std::span<const Dim> sizes) {
+  Dim product(1);
+  for (const Dim& size : sizes) product = product * size;
+  return product;
+}
+
+std::string DimsText(std::span<const Dim> sizes) {
+  std::vector<std::string> texts;
+  for (const Dim& size : sizes) texts.push_back(size.text());
+  return "[" + Join(texts, ", ") + "]";
 }
 
 }  // namespace tenon::ir

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,17 +24,22 @@ class Dim {
   Dim(std::string_view text);                                    // NOLINT: "(heads + 2*kv)*d"
   Dim(const char* text) : Dim(std::string_view(text)) {}         // NOLINT
   Dim(const std::string& text) : Dim(std::string_view(text)) {}  // NOLINT
+  // Nothing where Dim(text) would be a UsageError.
+  static std::optional<Dim> Parse(std::string_view text);
 
   friend Dim operator+(const Dim& a, const Dim& b);
   friend Dim operator-(const Dim& a, const Dim& b);
   friend Dim operator*(const Dim& a, const Dim& b);
   static Dim FloorDiv(const Dim& a, const Dim& b);  // written a//b
   static Dim CeilDiv(const Dim& a, const Dim& b);   // written ceil(a, b)
+  // a / b when no sizes leave a remainder: both are equal, or b is one term that each term of a
+  // contains.
+  static std::optional<Dim> DivideExactly(const Dim& a, const Dim& b);
 
   bool operator==(const Dim& other) const { return text_ == other.text_; }
   bool operator<(const Dim& other) const { return text_ < other.text_; }
 
-  // Normal form; Dim(text) reads it back.
+  // Normal form, the number last ("2*d + 1"); Dim(text) reads it back.
   const std::string& text() const { return text_; }
   std::optional<int64_t> constant() const;
   int64_t constant_term() const;             // what is left when every size is 0
@@ -41,7 +47,8 @@ class Dim {
 
   // UsageError naming the size that has no value, or on a division by zero.
   int64_t Eval(const Bindings& bindings) const;
-  bool HasValue(const Bindings& bindings) const;  // every symbol is bound
+  bool HasValue(const Bindings& bindings) const;                   // every symbol is bound
+  std::optional<int64_t> TryEval(const Bindings& bindings) const;  // nothing unless HasValue
   Dim Substitute(const std::map<std::string, Dim>& values) const;
 
   // The value of the only unbound symbol for which this expression equals `value`: the expression
@@ -65,9 +72,11 @@ class Dim {
   std::string text_;
 
   static Dim Divide(const Dim& a, const Dim& b, bool ceil);
-  static std::optional<Dim> DivideExactly(const Dim& a, const Dim& b);
   void Normalise();
   int64_t FactorValue(const std::string& factor, const Bindings& bindings) const;
 };
+
+Dim Product(std::span<const Dim> sizes);
+std::string DimsText(std::span<const Dim> sizes);  // "[tokens, 2*hidden]"
 
 }  // namespace tenon::ir

@@ -47,16 +47,17 @@ class Writer {
   }
 
   // The number that a polynomial of the tokens is at `tokens`; null when it has other symbols.
-  void Evaluated(const char* key, const std::optional<analyze::Dim>& value) {
-    json_[key] = Convert(value ? value->Evaluate({{"T", tokens_}}) : std::optional<int64_t>());
+  void Evaluated(const char* key, const std::optional<ir::Dim>& value) {
+    json_[key] = Convert(value ? value->TryEval({{"T", tokens_}}) : std::optional<int64_t>());
   }
 
   template <typename T>
   Json Convert(const T& value) const {
     if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
       return value;
-    } else if constexpr (std::is_same_v<T, analyze::Dim>) {
-      return value.IsConstant() ? Json(value.Value()) : Json(value.Text());
+    } else if constexpr (std::is_same_v<T, ir::Dim>) {
+      const auto number = value.constant();
+      return number ? Json(*number) : Json(value.text());
     } else if constexpr (std::is_same_v<T, analyze::Attr>) {
       return std::visit([this](const auto& held) { return this->Convert(held); }, value.value);
     } else if constexpr (std::is_same_v<T, std::monostate>) {
@@ -100,11 +101,11 @@ class Reader {
   }
 
   // Derived from what other keys hold, so not read.
-  void Evaluated(const char*, const std::optional<analyze::Dim>&) {}
+  void Evaluated(const char*, const std::optional<ir::Dim>&) {}
 
   template <typename T>
   static void Convert(const Json& json, const std::string& path, T& value) {
-    if constexpr (std::is_same_v<T, analyze::Dim>) {
+    if constexpr (std::is_same_v<T, ir::Dim>) {
       ConvertDim(json, path, value);
     } else if constexpr (std::is_same_v<T, analyze::Attr>) {
       ConvertAttr(json, path, value);
@@ -148,7 +149,7 @@ class Reader {
     value = json.get<T>();
   }
 
-  static void ConvertDim(const Json& json, const std::string& path, analyze::Dim& value);
+  static void ConvertDim(const Json& json, const std::string& path, ir::Dim& value);
   static void ConvertAttr(const Json& json, const std::string& path, analyze::Attr& value);
 
   const Json& json_;

@@ -33,7 +33,7 @@ std::string Box(const analyze::Op& op, size_t row, bool fused) {
   constexpr size_t kMaxChars = 46;  // of the small text in the width of a box
   std::string shapes = ShapesText(op);
   if (shapes.size() > kMaxChars && !op.out.empty()) {
-    shapes = "→ " + analyze::ShapeText(op.out.front().shape);
+    shapes = "→ " + ir::DimsText(op.out.front().shape);
   }
   out += fmt::format(R"(<text class="small" x="{}" y="{}">{}</text></g>)", kLeft + 10, top + 28,
                      HtmlText(shapes));

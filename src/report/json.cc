@@ -36,13 +36,13 @@ std::string Print(const Json& json, size_t indent) {
 
 }  // namespace
 
-void Reader::ConvertDim(const Json& json, const std::string& path, analyze::Dim& value) {
+void Reader::ConvertDim(const Json& json, const std::string& path, ir::Dim& value) {
   if (json.is_number_integer()) {
-    value = analyze::Dim(json.get<int64_t>());
+    value = ir::Dim(json.get<int64_t>());
     return;
   }
-  const std::optional<analyze::Dim> parsed =
-      json.is_string() ? analyze::Dim::Parse(json.get<std::string>()) : std::nullopt;
+  const std::optional<ir::Dim> parsed =
+      json.is_string() ? ir::Dim::Parse(json.get<std::string>()) : std::nullopt;
   TENON_CHECK(parsed, "{} must be an integer or an expression of sizes, got {}", path, json.dump());
   value = *parsed;
 }

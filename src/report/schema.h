@@ -52,9 +52,9 @@ void Fields(Archive& a, analyze::TensorUse& x) {
 
 // The byte counts of an operator for any number of tokens.
 struct ExactCounts {
-  std::optional<analyze::Dim> bytes_read;
-  std::optional<analyze::Dim> bytes_written;
-  std::optional<analyze::Dim> flops;
+  std::optional<ir::Dim> bytes_read;
+  std::optional<ir::Dim> bytes_written;
+  std::optional<ir::Dim> flops;
 };
 
 template <typename Archive>

@@ -39,15 +39,15 @@ std::string ShapesText(const analyze::Op& op) {
   std::vector<std::string> in;
   std::vector<std::string> out;
   for (const analyze::TensorUse& use : op.in) {
-    if (!use.param) in.push_back(analyze::ShapeText(use.shape));
+    if (!use.param) in.push_back(ir::DimsText(use.shape));
   }
-  for (const analyze::TensorUse& use : op.out) out.push_back(analyze::ShapeText(use.shape));
+  for (const analyze::TensorUse& use : op.out) out.push_back(ir::DimsText(use.shape));
   return Join(in, ", ") + " → " + Join(out, ", ");
 }
 
 std::optional<int64_t> OpBytes(const analyze::Op& op, int64_t tokens) {
   if (!op.bytes_read || !op.bytes_written) return std::nullopt;
-  return (*op.bytes_read + *op.bytes_written).Evaluate({{"T", tokens}});
+  return (*op.bytes_read + *op.bytes_written).TryEval({{"T", tokens}});
 }
 
 std::string ChainText(const Report& report, const fuse::Opportunity& opportunity,

@@ -98,7 +98,7 @@ TEST(Functions, AreLoweredWithTheirViews) {
     text += fmt::format("{} line {} {}\n", trace.name, trace.line, trace.doc);
     for (const FunctionArgument& a : trace.arguments) {
       text += a.tensor ? fmt::format("  {} %{} {}{}\n", a.name, a.tensor->id, a.tensor->dtype,
-                                     ShapeText(a.tensor->shape))
+                                     DimsText(a.tensor->shape))
                        : fmt::format("  {} {}{}\n", a.name, a.scalar_type,
                                      a.default_value ? " with a default" : "");
     }

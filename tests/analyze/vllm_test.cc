@@ -34,7 +34,7 @@ std::string Summary(const Analysis& analysis) {
     for (const Op& op : variant.ops) {
       text += fmt::format("  {}{}", op.op, op.aux ? " (aux)" : "");
       for (const TensorUse& use : op.out) {
-        text += fmt::format(" {}({})", ShapeText(use.shape), fmt::join(use.axes, ","));
+        text += fmt::format(" {}({})", DimsText(use.shape), fmt::join(use.axes, ","));
       }
       text += fmt::format(" line {}\n", op.line);
     }

@@ -13,8 +13,8 @@ namespace tenon::fuse {
 namespace {
 
 using analyze::Attr;
-using analyze::Dim;
 using analyze::TensorUse;
+using ir::Dim;
 using ::testing::HasSubstr;
 
 class FunctionBuilder {
@@ -72,8 +72,8 @@ class Function : public ::testing::Test {
   FuseOptions options_;
 };
 
-const Dim kTokens2 = Dim::Symbol("tokens");
-const Dim kHidden = Dim::Symbol("hidden");
+const Dim kTokens2 = Dim("tokens");
+const Dim kHidden = Dim("hidden");
 
 TEST_F(Function, AGateOverAMeanIsOneKernelWithTheChainsBits) {
   FunctionBuilder f("gated_scale");

@@ -22,11 +22,11 @@ class LayerBuilder {
     Tensor use;
     use.id = next_id_++;
     use.dtype = std::move(dtype);
-    use.shape = {analyze::Dim::Symbol("T")};
+    use.shape = {ir::Dim("T")};
     use.axes = {"tokens"};
     constexpr const char* kNames[] = {"channels", "head_dim"};
     for (size_t i = 0; i < sizes.size(); ++i) {
-      use.shape.push_back(analyze::Dim(sizes[i]));
+      use.shape.push_back(ir::Dim(sizes[i]));
       use.axes.push_back(sizes.size() == 2 && i == 0 ? "heads" : kNames[i]);
     }
     return use;
@@ -41,7 +41,7 @@ class LayerBuilder {
   }
 
   static Tensor Heads(Tensor use, int64_t heads, int64_t head_dim) {
-    use.shape = {analyze::Dim::Symbol("T"), analyze::Dim(heads), analyze::Dim(head_dim)};
+    use.shape = {ir::Dim("T"), ir::Dim(heads), ir::Dim(head_dim)};
     use.axes = {"tokens", "heads", "head_dim"};
     return use;
   }
@@ -134,8 +134,8 @@ inline Layer QwenLayer(const QwenOptions& o) {
            {"order", o.rope_first ? "after_rope" : "before_rope"}});
     q = q_out, k = k_out;
     // The model flattens the heads again.
-    q.shape = {analyze::Dim::Symbol("T"), analyze::Dim(q_size)};
-    k.shape = {analyze::Dim::Symbol("T"), analyze::Dim(kv_size)};
+    q.shape = {ir::Dim("T"), ir::Dim(q_size)};
+    k.shape = {ir::Dim("T"), ir::Dim(kv_size)};
     q.axes = k.axes = {"tokens", "channels"};
   };
   const auto rope = [&] {

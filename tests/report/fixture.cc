@@ -3,14 +3,14 @@
 namespace tenon::report {
 namespace {
 
-using analyze::Dim;
 using analyze::Op;
 using analyze::TensorUse;
+using ir::Dim;
 
 constexpr const char* kFile = "vllm/model_executor/models/tiny.py";
 
 TensorUse Tokens(int id, int64_t width, std::string axis) {
-  return {id, {Dim::Symbol("T"), Dim(width)}, {"T", std::move(axis)}, "bfloat16", {}, ""};
+  return {id, {Dim("T"), Dim(width)}, {"T", std::move(axis)}, "bfloat16", {}, ""};
 }
 
 TensorUse Weight(int id, analyze::Shape shape, std::string name) {
@@ -26,8 +26,8 @@ Op MakeOp(int i, std::string op, std::string name, std::vector<TensorUse> in,
   made.name = std::move(name);
   Dim read;
   Dim written;
-  for (const TensorUse& use : in) read = read + analyze::Product(use.shape) * Dim(2);
-  for (const TensorUse& use : out) written = written + analyze::Product(use.shape) * Dim(2);
+  for (const TensorUse& use : in) read = read + ir::Product(use.shape) * Dim(2);
+  for (const TensorUse& use : out) written = written + ir::Product(use.shape) * Dim(2);
   made.in = std::move(in);
   made.out = std::move(out);
   made.bytes_read = read;
