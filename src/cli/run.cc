@@ -11,7 +11,7 @@
 #include "cli/flags.h"
 #include "ir/host_array.h"
 #include "ops/case.h"
-#include "ops/compare.h"
+#include "ops/check.h"
 #include "ops/dispatch.h"
 #include "ops/reference.h"
 

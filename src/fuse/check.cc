@@ -3,94 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "base/dtype.h"
 #include "base/error.h"
 #include "ir/interpreter.h"
+#include "ops/compare.h"
 
 namespace tenon::fuse {
 namespace {
 
-struct Tolerance {
-  double rtol;
-  double atol;
-};
-
-// Documented tolerances of one and of two roundings; every further pair of roundings in a row may
-// move a value once more.
-Tolerance ToleranceOf(DType dtype, int roundings) {
-  const bool one = roundings <= 1;
-  const double more = std::max(1, roundings / 2);
-  switch (dtype) {
-    case DType::kF16:
-      return one ? Tolerance{1e-3, 1e-4} : Tolerance{2e-3 * more, 1e-3 * more};
-    case DType::kBF16:
-      return one ? Tolerance{8e-3, 1e-3} : Tolerance{1.6e-2 * more, 8e-3 * more};
-    default:
-      return one ? Tolerance{1e-5, 1e-5} : Tolerance{2e-5 * more, 2e-5 * more};
+// Elements whose bits differ; which NaN a NaN is does not matter.
+int64_t BitsDiffer(const Tensor& got, const Tensor& chain) {
+  const auto size = static_cast<size_t>(ItemSize(got.dtype));
+  const auto* left = static_cast<const char*>(got.data);
+  const auto* right = static_cast<const char*>(chain.data);
+  int64_t differ = 0;
+  for (int64_t i = 0; i < got.numel(); ++i, left += size, right += size) {
+    differ += std::memcmp(left, right, size) != 0 &&
+              !(std::isnan(LoadElement(got.data, got.dtype, i)) &&
+                std::isnan(LoadElement(chain.data, chain.dtype, i)));
   }
-}
-
-// Roundings on the longest path to `id`.
-std::vector<int> RoundingDepths(const ir::Graph& graph) {
-  std::vector<int> depth;
-  for (const ir::Node& node : graph.nodes()) {
-    int most = 0;
-    for (const ir::NodeId arg : node.args) most = std::max(most, depth[static_cast<size_t>(arg)]);
-    const bool rounds = node.op == ir::Op::kRound || node.op == ir::Op::kCast;
-    depth.push_back(most + (rounds ? 1 : 0));
-  }
-  return depth;
-}
-
-// |got - want| as a share of what is allowed; infinite where one is NaN or infinite alone.
-double Share(double got, double want, Tolerance tolerance, double scale) {
-  if (std::isnan(got) || std::isnan(want)) {
-    return std::isnan(got) == std::isnan(want) ? 0 : std::numeric_limits<double>::infinity();
-  }
-  if (got == want) return 0;
-  if (std::isinf(got) || std::isinf(want)) return std::numeric_limits<double>::infinity();
-  return std::abs(got - want) / (tolerance.atol * scale + tolerance.rtol * std::abs(want));
-}
-
-// Sums of products cancel: the absolute part scales with the largest value of the row.
-double RowScale(const Tensor& want, int64_t begin, int64_t end) {
-  double largest = 1;
-  for (int64_t i = begin; i < end; ++i) {
-    const double value = std::abs(LoadElement(want.data, want.dtype, i));
-    if (std::isfinite(value)) largest = std::max(largest, value);
-  }
-  return largest;
-}
-
-void Compare(CheckCase& result, const Tensor& got, const Tensor& want, const Tensor& chain,
-             Tolerance tolerance) {
-  const bool integer = !IsFloat(got.dtype);
-  const int64_t width = got.numel() / std::max<int64_t>(got.size(0), 1);
-  double scale = 1;
-  int64_t off_by_one = 0;
-  for (int64_t i = 0; i < got.numel(); ++i) {
-    if (i % width == 0) scale = RowScale(want, i, i + width);
-    const double a = LoadElement(got.data, got.dtype, i);
-    const double b = LoadElement(want.data, want.dtype, i);
-    if (integer) {
-      off_by_one += a != b;
-      result.beyond += std::abs(a - b) > 1;
-      result.worst = std::max(result.worst, std::abs(a - b));
-    } else {
-      const double share = Share(a, b, tolerance, scale);
-      result.worst = std::max(result.worst, share);
-      result.beyond += share > 1;
-    }
-    const auto size = static_cast<size_t>(ItemSize(got.dtype));
-    const auto* left = static_cast<const char*>(got.data) + static_cast<size_t>(i) * size;
-    const auto* right = static_cast<const char*>(chain.data) + static_cast<size_t>(i) * size;
-    result.bits_differ += std::memcmp(left, right, size) != 0 &&
-                          !(std::isnan(a) && std::isnan(LoadElement(chain.data, chain.dtype, i)));
-  }
-  // At most 1 % of quantised elements may fall on the other side of a tie.
-  if (integer && off_by_one * 100 > got.numel() + 100) result.beyond += off_by_one;
+  return differ;
 }
 
 // Outputs are filled first with a pattern that no kernel writes by chance.
@@ -103,43 +36,41 @@ HostTensor MakeOutput(const ir::Type& type, DType storage, const ir::Bindings& s
 class Checker {
  public:
   Checker(const Kernel& fused, const UnfusedKernels& chain, const ScalarMap& scalars)
-      : fused_(fused), chain_(chain), scalars_(scalars), depths_(RoundingDepths(fused.graph)) {}
+      : fused_(fused), chain_(chain), scalars_(scalars) {}
 
   void Run(const ir::Bindings& sizes, InputKind kind, CheckResult& result) const {
-    const auto inputs = MakeInputs(fused_.graph, fused_.storage, sizes, kind);
+    const ir::Graph& graph = fused_.graph;
+    const auto inputs = MakeInputs(graph, fused_.storage, sizes, kind);
     TensorMap tensors = Views(inputs);
     std::vector<HostTensor> outputs;
-    std::vector<HostTensor> reference;
-    for (const ir::Output& output : fused_.graph.outputs()) {
-      const ir::Type& type = fused_.graph.node(output.value).type;
-      outputs.push_back(MakeOutput(type, fused_.storage, sizes));
-      reference.push_back(MakeOutput(type, fused_.storage, sizes));
+    for (const ir::Output& output : graph.outputs()) {
+      outputs.push_back(MakeOutput(graph.node(output.value).type, fused_.storage, sizes));
       tensors[output.name] = outputs.back().view();
     }
-    Reference(Views(inputs), sizes, reference);
+    const std::vector<ir::HostArray> reference = Reference(Views(inputs), sizes);
     const auto buffers = chain_.Allocate(Views(inputs), sizes);
     chain_.Run(buffers, sizes, scalars_);
     fused_.Run(tensors, sizes, scalars_);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      CheckCase one{sizes, kind, fused_.graph.outputs()[i].name, 0, 0, 0};
-      const int roundings = depths_[static_cast<size_t>(fused_.graph.outputs()[i].value)];
-      Compare(one, outputs[i].view(), reference[i].view(), ChainOutput(buffers, i),
-              ToleranceOf(outputs[i].view().dtype, roundings));
-      result.cases.push_back(std::move(one));
+      const ir::Output& output = graph.outputs()[i];
+      const Tensor& got = outputs[i].view();
+      ops::Tolerance tolerance = ops::ToleranceOf(graph, output.value, got.dtype);
+      // A huge factor multiplies the error of a sum before it.
+      tolerance.relative_to_row |= kind == InputKind::kWide;
+      const ops::Deviation deviation = ops::Compare(got, reference[i], tolerance);
+      result.cases.push_back({sizes, kind, output.name, deviation.worst, deviation.beyond,
+                              BitsDiffer(got, ChainOutput(buffers, i))});
     }
   }
 
  private:
-  void Reference(const TensorMap& inputs, const ir::Bindings& sizes,
-                 const std::vector<HostTensor>& outputs) const {
+  std::vector<ir::HostArray> Reference(const TensorMap& inputs, const ir::Bindings& sizes) const {
     ir::RunInputs run;
     for (const auto& [name, tensor] : inputs) run.tensors[name] = tensor;
     for (const auto& [name, value] : scalars_) run.attributes[name] = value;
     run.sizes = sizes;
     run.storage = fused_.storage;
-    std::vector<Tensor> views;
-    for (const HostTensor& output : outputs) views.push_back(output.view());
-    ir::Interpret(fused_.graph, run, views);
+    return ir::Interpret(fused_.graph, run);
   }
 
   // The stored value that output `i` of the body is, reshaped at most.
@@ -152,7 +83,6 @@ class Checker {
   const Kernel& fused_;
   const UnfusedKernels& chain_;
   const ScalarMap& scalars_;
-  const std::vector<int> depths_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "base/timing.h"
 #include "emit/plan.h"
 #include "ops/chain.h"
-#include "ops/compare.h"
+#include "ops/check.h"
 #include "ops/dispatch.h"
 #include "ops/generated_row.h"
 #include "tenon/op.h"

@@ -2,95 +2,74 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "base/dtype.h"
 #include "base/error.h"
-#include "ops/reference.h"
+#include "ir/op_table.h"
 #include "ops/strided.h"
 
 namespace tenon::ops {
-
-Tolerance ToleranceOf(DType dtype, int roundings) {
-  const bool one = roundings <= 1;
-  switch (dtype) {
-    case DType::kF32:
-      return one ? Tolerance{1e-5, 1e-5} : Tolerance{2e-5, 2e-5};
-    case DType::kF16:
-      return one ? Tolerance{1e-3, 1e-4} : Tolerance{2e-3, 1e-3};
-    default:
-      return one ? Tolerance{8e-3, 1e-3} : Tolerance{1.6e-2, 8e-3};
-  }
-}
-
-int Roundings(const ir::Graph& graph, ir::NodeId id) {
-  std::vector<int> count(static_cast<size_t>(id) + 1, 0);
-  for (ir::NodeId n = 0; n <= id; ++n) {
-    const ir::Node& node = graph.node(n);
-    for (ir::NodeId arg : node.args) {
-      count[static_cast<size_t>(n)] =
-          std::max(count[static_cast<size_t>(n)], count[static_cast<size_t>(arg)]);
-    }
-    const bool rounds = node.op == ir::Op::kRound && node.type.elem == ir::Elem::Storage();
-    if (rounds) ++count[static_cast<size_t>(n)];
-  }
-  return count[static_cast<size_t>(id)];
-}
-
 namespace {
 
-// The largest finite magnitude of each row: what the cancellation of a rotation, or of a sum that a
-// huge gate multiplies, is relative to.
-std::vector<double> RowScales(const ir::HostArray& values, int64_t rows) {
-  std::vector<double> scales(static_cast<size_t>(std::max<int64_t>(rows, 1)), 1.0);
-  if (rows == 0) return scales;
-  const int64_t width = std::max<int64_t>(values.numel() / std::max<int64_t>(rows, 1), 1);
-  for (int64_t i = 0; i < values.numel(); ++i) {
-    const double v = std::abs(values.Value(i));
-    double& scale = scales[static_cast<size_t>(i / width)];
-    if (std::isfinite(v)) scale = std::max(scale, v);
+Tolerance DocumentedTolerance(DType dtype, bool one_rounding) {
+  switch (dtype) {
+    case DType::kF32:
+      return one_rounding ? Tolerance{1e-5, 1e-5} : Tolerance{2e-5, 2e-5};
+    case DType::kF16:
+      return one_rounding ? Tolerance{1e-3, 1e-4} : Tolerance{2e-3, 1e-3};
+    case DType::kBF16:
+      return one_rounding ? Tolerance{8e-3, 1e-3} : Tolerance{1.6e-2, 8e-3};
+    default:
+      return {};
   }
-  return scales;
 }
 
-// The magnitude of each element of an input that the contract names; infinite where it is.
-std::vector<double> InputScales(const Tensor& view) {
-  std::vector<double> scales;
-  ForEachElement(view, [&](int64_t offset) {
-    const double v = std::abs(LoadElement(view.data, view.dtype, offset));
-    scales.push_back(v > 1.0 ? v : 1.0);
-  });
-  if (scales.empty()) scales.push_back(1.0);
-  return scales;
+// What a value went through on its way, over everything that it depends on.
+struct History {
+  int roundings = 0;      // to a type narrower than f32
+  bool computed = false;  // by arithmetic, since it was read
+  bool cancels = false;   // it was added to another such value
+};
+
+bool RoundsNarrowly(const ir::Node& node) {
+  const ir::Elem& to = node.type.elem;
+  return (node.op == ir::Op::kRound || node.op == ir::Op::kCast) && to.is_float() &&
+         !(to == ir::Elem(DType::kF32));
+}
+
+History HistoryOf(const ir::Graph& graph, ir::NodeId id) {
+  std::vector<History> known(static_cast<size_t>(id) + 1);
+  for (ir::NodeId n = 0; n <= id; ++n) {
+    const ir::Node& node = graph.node(n);
+    History& own = known[static_cast<size_t>(n)];
+    int computed = 0;
+    int rounded = 0;
+    for (ir::NodeId arg : node.args) {
+      const History& of = known[static_cast<size_t>(arg)];
+      own.roundings = std::max(own.roundings, of.roundings);
+      own.cancels |= of.cancels;
+      computed += of.computed;
+      rounded += of.roundings > 0;
+    }
+    const bool adds = node.op == ir::Op::kAdd || node.op == ir::Op::kSub || node.op == ir::Op::kFma;
+    const bool constant_term = std::any_of(node.args.begin(), node.args.end(), [&](ir::NodeId arg) {
+      return graph.node(arg).type.axes.empty();
+    });
+    own.cancels |= adds && !constant_term && (computed > 1 || rounded > 0);
+    const bool computes =
+        ir::IsElementwise(node.op) || node.op == ir::Op::kReduce || node.op == ir::Op::kMatmul;
+    const bool stores = node.op == ir::Op::kRound || node.op == ir::Op::kCast;
+    own.computed = computed > 0 || (computes && !stores);
+    own.roundings += RoundsNarrowly(node);
+  }
+  return known.back();
 }
 
 bool SameSpecial(double got, double expected) {
   if (std::isnan(expected) || std::isnan(got)) return std::isnan(expected) && std::isnan(got);
   return got == expected;
-}
-
-std::string FloatDeviation(const Tensor& output, const ir::HostArray& expected, Tolerance tolerance,
-                           const std::vector<double>& scales) {
-  const int64_t width =
-      std::max<int64_t>(expected.numel() / static_cast<int64_t>(scales.size()), 1);
-  int64_t i = 0;
-  int64_t wrong = 0;
-  std::string first;
-  ForEachElement(output, [&](int64_t offset) {
-    const double got = LoadElement(output.data, output.dtype, offset);
-    const double reference = expected.Value(i);
-    const double rounded = RoundTo(reference, output.dtype);
-    const double atol = tolerance.atol * scales[static_cast<size_t>(i / width)];
-    const bool ok = std::isinf(atol) ? !std::isfinite(got)
-                    : std::isfinite(rounded) && std::isfinite(got)
-                        ? std::abs(got - reference) <= atol + tolerance.rtol * std::abs(reference)
-                        : SameSpecial(got, rounded);
-    if (!ok && ++wrong == 1) {
-      first = fmt::format("element {} (row {}) is {}, reference {}", i, i / width, got, reference);
-    }
-    ++i;
-  });
-  return wrong == 0 ? "" : fmt::format("{} of {} elements differ: {}", wrong, i, first);
 }
 
 // Position among the values of a quantised type.
@@ -100,60 +79,100 @@ int Step(double value, DType dtype) {
   return value < 0 ? -magnitude : magnitude;
 }
 
-std::string QuantisedDeviation(const Tensor& output, const ir::HostArray& expected) {
-  int64_t i = 0;
-  int64_t off = 0;
-  std::string first;
-  ForEachElement(output, [&](int64_t offset) {
-    const double got = LoadElement(output.data, output.dtype, offset);
-    const double reference = RoundTo(expected.Value(i), output.dtype);
-    const bool nan = std::isnan(got) || std::isnan(reference);
-    const bool ok = nan ? SameSpecial(got, reference)
-                        : std::abs(Step(got, output.dtype) - Step(reference, output.dtype)) <= 1;
-    if (!ok && first.empty()) {
-      first = fmt::format("element {} is {}, reference {}", i, got, reference);
+class Comparison {
+ public:
+  Comparison(const Tensor& got, const ir::HostArray& reference, const Tolerance& tolerance)
+      : got_(got),
+        reference_(reference),
+        tolerance_(tolerance),
+        quantised_(got.dtype == DType::kI8 || got.dtype == DType::kF8E4M3),
+        width_(std::max<int64_t>(reference.shape.empty() || reference.shape[0] == 0
+                                     ? reference.numel()
+                                     : reference.numel() / reference.shape[0],
+                                 1)) {}
+
+  Deviation Run() {
+    Deviation result;
+    int64_t off = 0;  // quantised, by one step
+    int64_t i = 0;
+    std::string first;
+    ForEachElement(got_, [&](int64_t offset) {
+      const double got = LoadElement(got_.data, got_.dtype, offset);
+      const double share = Share(got, i);
+      result.worst = std::max(result.worst, share);
+      off += quantised_ && share > 0;
+      if (share > 1 && ++result.beyond == 1) {
+        first = fmt::format("element {} (row {}) is {}, reference {}", i, i / width_, got,
+                            reference_.Value(i));
+      }
+      ++i;
+    });
+    if (result.beyond > 0) {
+      result.text = fmt::format("{} of {} elements differ: {}", result.beyond, i, first);
+    } else if ((off - 1) * 100 >= i) {
+      result.beyond = off;
+      result.text = fmt::format("{} of {} elements are off by one step, allowed is 1 %", off, i);
     }
-    off += !nan && got != reference;
-    ++i;
-  });
-  // A row whose largest element rounds the other way has another scale, which moves up to a
-  // sixteenth of its elements: a single row may exceed 1 % of a small tensor.
-  if (first.empty() && off > std::max<int64_t>(8, i / 100)) {
-    first = fmt::format("{} of {} elements are off by one step", off, i);
+    return result;
   }
-  return first;
-}
+
+ private:
+  // The difference as a share of what is allowed; infinite where one is NaN or infinite alone.
+  double Share(double got, int64_t i) {
+    const double reference = reference_.Value(i);
+    const double rounded = RoundTo(reference, got_.dtype);
+    const double scale = Scale(i);
+    if (std::isinf(scale)) return std::isfinite(got) ? kInfinite : 0;
+    if (!std::isfinite(got) || !std::isfinite(rounded)) {
+      return SameSpecial(got, rounded) ? 0 : kInfinite;
+    }
+    if (quantised_) return std::abs(Step(got, got_.dtype) - Step(rounded, got_.dtype));
+    if (got == rounded) return 0;
+    return std::abs(got - reference) /
+           (tolerance_.atol * scale + tolerance_.rtol * std::abs(reference));
+  }
+
+  // Elements come in order.
+  double Scale(int64_t element) {
+    if (const auto count = static_cast<int64_t>(tolerance_.scales.size()); count > 0) {
+      const int64_t at = element / std::max<int64_t>(reference_.numel() / count, 1);
+      return std::max(1.0, std::abs(tolerance_.scales[static_cast<size_t>(at)]));
+    }
+    const int64_t row = element / width_;
+    if (!tolerance_.relative_to_row || row == row_) return scale_;
+    row_ = row;
+    scale_ = 1;
+    for (int64_t i = row * width_; i < (row + 1) * width_; ++i) {
+      const double magnitude = std::abs(reference_.Value(i));
+      if (std::isfinite(magnitude)) scale_ = std::max(scale_, magnitude);
+    }
+    return scale_;
+  }
+
+  static constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+  const Tensor& got_;
+  const ir::HostArray& reference_;
+  const Tolerance& tolerance_;
+  const bool quantised_;
+  const int64_t width_;  // elements of a row
+  int64_t row_ = -1;
+  double scale_ = 1;
+};
 
 }  // namespace
 
-std::string DeviationFromReference(const Case& test) {
-  const Resolved& call = test.call();
-  // The arguments of an in-place form are gone: a fresh copy has them.
-  const Case fresh(test.spec());
-  const std::vector<ir::HostArray> expected = ReferenceValues(fresh.call());
-  const std::vector<Tensor> outputs = test.OutputViews();
-  const ir::Graph& graph = call.variant->graph;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (call.outputs[i].none) continue;
-    const DType dtype = outputs[i].dtype;
-    TENON_ASSERT(outputs[i].numel() == expected[i].numel(), "{}: sizes of the reference differ",
-                 call.name());
-    const std::string& scale = call.outputs[i].param->error_scale;
-    const bool cancels =
-        call.op->contract().family() == "rope" || test.spec().fill == Fill::kAdversarial;
-    const std::string deviation =
-        dtype == DType::kI8 || dtype == DType::kF8E4M3
-            ? QuantisedDeviation(outputs[i], expected[i])
-            : FloatDeviation(outputs[i], expected[i],
-                             ToleranceOf(dtype, Roundings(graph, graph.outputs()[i].value)),
-                             scale.empty()
-                                 ? RowScales(expected[i], cancels ? call.sizes.at("tokens") : 0)
-                                 : InputScales(fresh.call().FindInput(scale)->view));
-    if (!deviation.empty()) {
-      return fmt::format("output {}: {}", call.outputs[i].param->name, deviation);
-    }
-  }
-  return "";
+Tolerance ToleranceOf(const ir::Graph& graph, ir::NodeId id, DType dtype) {
+  const History history = HistoryOf(graph, id);
+  Tolerance tolerance = DocumentedTolerance(dtype, history.roundings <= 1);
+  tolerance.relative_to_row = history.cancels;
+  return tolerance;
+}
+
+Deviation Compare(const Tensor& got, const ir::HostArray& reference, const Tolerance& tolerance) {
+  TENON_ASSERT(got.numel() == reference.numel(), "{} elements against {} of the reference",
+               got.numel(), reference.numel());
+  return Comparison(got, reference, tolerance).Run();
 }
 
 }  // namespace tenon::ops

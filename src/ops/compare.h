@@ -1,29 +1,41 @@
-// Is a result right? Against the float64 reference, within the documented tolerances: tests ask
-// this of every kernel, and no bench prints a time before it has asked.
+// Is a result right? Elements against the float64 reference, within the documented tolerances.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "ir/host_array.h"
 #include "ir/ir.h"
-#include "ops/case.h"
+#include "tenon/tensor.h"
 
 namespace tenon::ops {
 
 struct Tolerance {
-  double rtol;
-  double atol;
+  double rtol = 0;
+  double atol = 0;
+  // What `atol` is multiplied with, where above 1: the row's largest magnitude, or that of the
+  // element at the same place among these (one for several, if there are fewer).
+  bool relative_to_row = false;
+  std::vector<double> scales = {};
 };
 
-// Of a float type, for values that are rounded to a storage type so often on their way (a fused
-// operator rounds where its parts store).
-Tolerance ToleranceOf(DType dtype, int roundings);
+// Of output `id` of a body, stored as `dtype`: a float type by how often the value is rounded on
+// its way (once, or as a chain of operators that each store their result), any other exactly.
+// Where the body adds terms that are rounded or computed each, they may cancel: what is left has
+// the error of the terms, so the absolute part is relative to the row.
+Tolerance ToleranceOf(const ir::Graph& graph, ir::NodeId id, DType dtype);
 
-// How often a value is rounded to the storage type on its way to node `id`.
-int Roundings(const ir::Graph& graph, ir::NodeId id);
+struct Deviation {
+  double worst = 0;    // largest difference, as a share of what is allowed
+  int64_t beyond = 0;  // elements that differ by more than allowed
+  std::string text;    // of the first of them; empty when all is within the tolerance
+};
 
-// What differs between the outputs of a case whose kernel has run and the reference; empty when all
-// is within the tolerances: floats by ToleranceOf, with NaN and infinities in the same places;
-// quantised values by at most one step in at most 1 % of the elements.
-std::string DeviationFromReference(const Case& test);
+// `reference` has the elements of `got` in row-major order and rows along its first axis. NaN and
+// infinities must be in the same places (where the scale is infinite, no finite value). Quantised
+// values (int8, fp8) may be one step off, in at most 1 % of the elements (one of fewer than 100),
+// whatever `tolerance` is.
+Deviation Compare(const Tensor& got, const ir::HostArray& reference, const Tolerance& tolerance);
 
 }  // namespace tenon::ops

@@ -6,7 +6,7 @@
 
 #include "base/dtype.h"
 #include "base/error.h"
-#include "ops/compare.h"
+#include "ops/check.h"
 #include "ops/generated_row.h"
 #include "ops/strided.h"
 

@@ -1,0 +1,39 @@
+#include "ops/check.h"
+
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "ops/compare.h"
+#include "ops/reference.h"
+#include "ops/strided.h"
+
+namespace tenon::ops {
+
+std::string DeviationFromReference(const Case& test) {
+  const Resolved& call = test.call();
+  // The arguments of an in-place form are gone: a fresh copy has them.
+  const Case fresh(test.spec());
+  const std::vector<ir::HostArray> expected = ReferenceValues(fresh.call());
+  const std::vector<Tensor> outputs = test.OutputViews();
+  const ir::Graph& graph = call.variant->graph;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (call.outputs[i].none) continue;
+    Tolerance tolerance = ToleranceOf(graph, graph.outputs()[i].value, outputs[i].dtype);
+    // A huge factor multiplies the error of a sum before it.
+    tolerance.relative_to_row |= test.spec().fill == Fill::kAdversarial;
+    if (const std::string& scale = call.outputs[i].param->error_scale; !scale.empty()) {
+      const Tensor& input = fresh.call().FindInput(scale)->view;
+      ForEachElement(input, [&](int64_t offset) {
+        tolerance.scales.push_back(LoadElement(input.data, input.dtype, offset));
+      });
+    }
+    const Deviation deviation = Compare(outputs[i], expected[i], tolerance);
+    if (!deviation.text.empty()) {
+      return fmt::format("output {}: {}", call.outputs[i].param->name, deviation.text);
+    }
+  }
+  return "";
+}
+
+}  // namespace tenon::ops
