@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "ir/cost.h"
 
 namespace tenon::fuse {
 namespace {
@@ -191,11 +192,11 @@ Sentence MessageBelowLimit(const Match& m, const Model& model) {
   for (const MessageLimit& limit : kMessageLimits) {
     if (limit.sm != model.sm || limit.tp != model.tp) continue;
     const Operand& x = m.sequence->step(m.steps[0]).in.at(0);
-    const auto bytes = TypeBytes(m.sequence->TypeOf(x.value));
-    const ir::Bindings sizes{
-        {kTokens, *std::min_element(model.tokens.begin(), model.tokens.end())}};
-    if (!bytes || !bytes->HasValue(sizes)) return "the size of the message is unknown";
-    const double mib = static_cast<double>(bytes->Eval(sizes)) / (1 << 20);
+    const auto bytes =
+        ir::ValueBytes(m.sequence->TypeOf(x.value),
+                       {{kTokens, *std::min_element(model.tokens.begin(), model.tokens.end())}});
+    if (!bytes) return "the size of the message is unknown";
+    const double mib = static_cast<double>(*bytes) / (1 << 20);
     if (mib <= limit.mib) return std::nullopt;
     return fmt::format("the message has {:.2f} MiB, the kernel takes {} on {} ranks", mib,
                        limit.mib, model.tp);
@@ -300,8 +301,7 @@ Sentence WeightsFitCache(const Match& m, const Model& model) {
     const int weight = m.sequence->WeightOperand(step);
     if (weight < 0) continue;
     const ir::NodeId value = m.sequence->step(step).in[static_cast<size_t>(weight)].value;
-    const auto size = TypeBytes(m.sequence->TypeOf(value));
-    if (size && size->constant()) bytes += *size->constant();
+    bytes += ir::ValueBytes(m.sequence->TypeOf(value), {}).value_or(0);
   }
   if (model.cache_bytes == 0 || bytes <= model.cache_bytes) return std::nullopt;
   return fmt::format(

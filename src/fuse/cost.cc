@@ -36,39 +36,40 @@ double CostModel::BytesUs(int64_t bytes) const {
 }
 
 double CostModel::WorkUs(const OpTraffic& op) const {
-  const double work = std::max(BytesUs(op.bytes), static_cast<double>(op.flops) / rate_);
+  const double work = std::max(BytesUs(op.cost.bytes()), op.cost.flops / rate_);
   if (!op.collective) return work;
   const double link = profile_.link_gb_per_s ? profile_.link_gb_per_s->value : 0;
   const double fixed = profile_.collective_us ? profile_.collective_us->value : 0;
-  return std::max(work, fixed + (link > 0 ? static_cast<double>(op.bytes) / (link * 1e3) : 0));
+  return std::max(work,
+                  fixed + (link > 0 ? static_cast<double>(op.cost.bytes()) / (link * 1e3) : 0));
 }
 
 double CostModel::LayerUs(const std::vector<OpTraffic>& ops) const {
   double sum = 0;
-  for (const OpTraffic& op : ops) sum += WorkUs(op) + op.launches * launch_us_;
+  for (const OpTraffic& op : ops) sum += WorkUs(op) + op.cost.launches * launch_us_;
   return sum;
 }
 
+bool CostModel::IsComputeBound(const Traffic& traffic) const {
+  return traffic.after.flops / rate_ > BytesUs(traffic.after.bytes());
+}
+
 double CostModel::SavedUs(const Traffic& traffic) const {
-  const double launches = (traffic.launches_before - traffic.launches_after) * launch_us_;
-  const double after_us = BytesUs(traffic.bytes_after);
-  const bool compute_bound = static_cast<double>(traffic.flops()) / rate_ > after_us;
-  if (compute_bound) return launches;
-  return launches + BytesUs(traffic.bytes_before() - traffic.bytes_after);
+  const double launches = (traffic.before.launches - traffic.after.launches) * launch_us_;
+  if (IsComputeBound(traffic)) return launches;
+  return launches + BytesUs(traffic.before.bytes() - traffic.after.bytes());
 }
 
 std::string CostModel::Arithmetic(const Traffic& traffic) const {
-  const int launches = traffic.launches_before - traffic.launches_after;
-  const int64_t bytes = traffic.bytes_before() - traffic.bytes_after;
-  const bool compute_bound =
-      static_cast<double>(traffic.flops()) / rate_ > BytesUs(traffic.bytes_after);
+  const int launches = traffic.before.launches - traffic.after.launches;
+  const int64_t bytes = traffic.before.bytes() - traffic.after.bytes();
   std::string text =
       fmt::format("{} launch{} of {:.2f} us", launches, launches == 1 ? "" : "es", launch_us_);
   if (other_launch_us_ != launch_us_) {
     text += fmt::format(" ({:.2f} us {})", other_launch_us_,
                         captured_ ? "without a captured graph" : "in a captured graph");
   }
-  text += compute_bound
+  text += IsComputeBound(traffic)
               ? fmt::format(" + no credit for {:.2f} MB, arithmetic bounds the fused kernel",
                             static_cast<double>(bytes) / 1e6)
               : fmt::format(" + {:.2f} MB at {:.0f} GB/s", static_cast<double>(bytes) / 1e6,

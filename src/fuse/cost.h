@@ -25,6 +25,7 @@ class CostModel {
 
  private:
   double BytesUs(int64_t bytes) const;
+  bool IsComputeBound(const Traffic& traffic) const;  // the fused kernel
 
   const backend::DeviceProfile& profile_;
   double launch_us_;

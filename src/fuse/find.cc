@@ -147,14 +147,13 @@ class Finder {
         known = false;
         continue;
       }
-      o.benefit.launches_before = traffic->launches_before;
-      o.benefit.launches_after =
-          scene.name.empty() ? traffic->launches_before : traffic->launches_after;
+      const ir::Cost& after = scene.name.empty() ? traffic->before : traffic->after;
+      o.benefit.launches_before = traffic->before.launches;
+      o.benefit.launches_after = after.launches;
       const bool beyond = scene.max_tokens > 0 && tokens > scene.max_tokens;
       const double saved = beyond || scene.name.empty() ? 0 : cost_.SavedUs(*traffic);
       o.benefit.per_tokens.push_back(
-          {tokens, traffic->bytes_before(),
-           scene.name.empty() ? traffic->bytes_before() : traffic->bytes_after, saved, saved > 0});
+          {tokens, traffic->before.bytes(), after.bytes(), saved, saved > 0});
       gains = gains || saved > 0;
       entry.best_us = std::max(entry.best_us, saved);
       const double layer_us = cost_.LayerUs(LayerTraffic(*match.sequence, tokens));

@@ -49,7 +49,7 @@ void Sequence::AddStep(ir::NodeId call) {
   Step step;
   step.call = call;
   step.op = node.op == ir::Op::kOpaque ? "opaque" : node.name;
-  step.is_view = step.op == "split";
+  step.is_view = step.op == key::kSplit;
   step.results.assign(std::max<size_t>(node.results.size(), 1), call);
   for (const ir::NodeId arg : node.args) step.in.push_back(Resolve(arg));
   step_of_[static_cast<size_t>(call)] = size();
@@ -128,11 +128,6 @@ int Sequence::WeightOperand(int i) const {
     }
   }
   return -1;
-}
-
-std::optional<ir::Dim> TypeBytes(const ir::Type& type) {
-  if (!type.elem.concrete()) return std::nullopt;
-  return type.numel() * ir::Dim(ItemSize(type.elem.dtype));
 }
 
 }  // namespace tenon::fuse

@@ -71,7 +71,4 @@ class Sequence {
   std::vector<std::vector<std::vector<Use>>> uses_;  // step, result -> uses
 };
 
-// Bytes of a value of the layer as a function of the tokens; nothing when a size is unknown.
-std::optional<ir::Dim> TypeBytes(const ir::Type& type);
-
 }  // namespace tenon::fuse

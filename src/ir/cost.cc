@@ -4,13 +4,20 @@
 
 #include "base/error.h"
 #include "ir/op_table.h"
+#include "ir/source_op.h"
 
 namespace tenon::ir {
 namespace {
 
-bool IsView(Op op) {
-  return op == Op::kSlice || op == Op::kReshape || op == Op::kTranspose || op == Op::kBroadcast ||
-         op == Op::kLimitRows;
+bool IsViewCall(const Node& node) {
+  return node.op == Op::kCall && (node.name == source_op::kView || node.name == source_op::kSplit);
+}
+
+bool IsView(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.op == Op::kResult) return IsViewCall(graph.node(node.args[0]));
+  return node.op == Op::kSlice || node.op == Op::kReshape || node.op == Op::kTranspose ||
+         node.op == Op::kBroadcast || node.op == Op::kLimitRows || IsViewCall(node);
 }
 
 std::vector<bool> LiveNodes(const Graph& graph) {
@@ -46,7 +53,7 @@ class CostModel {
         item_bytes_(graph.nodes().size(), 0) {
     for (NodeId id = 0; id < static_cast<NodeId>(live_.size()); ++id) {
       if (!live_[Index(id)]) continue;
-      elements_[Index(id)] = IsAbsent(id) ? 0 : graph.node(id).type.numel().Eval(workload.sizes);
+      elements_[Index(id)] = CountElements(id);
       item_bytes_[Index(id)] = ItemBytes(id);
     }
   }
@@ -65,17 +72,22 @@ class CostModel {
   Cost Kernel(const std::vector<NodeId>& group, bool copies_inputs = false) {
     std::vector<int64_t> needed(live_.size(), 0);
     std::vector<bool> inside(live_.size(), false);
-    for (NodeId id : group) inside[Index(id)] = live_[Index(id)];
+    for (NodeId id : group) inside[Index(id)] = live_[Index(id)] && !IsViewCall(graph_.node(id));
+    for (NodeId id = 0; id < static_cast<NodeId>(live_.size()); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.op == Op::kResult)
+        inside[Index(id)] = live_[Index(id)] && inside[Index(node.args[0])];
+    }
     Cost cost;
     for (NodeId root : Roots(inside)) {
-      needed[Index(root)] = elements_[Index(root)];
+      needed[Index(root)] = Elements(root);
       cost.written_bytes += StoredBytes(root);
     }
     if (copies_inputs) CopyInputs(&needed, &cost);
     for (auto id = static_cast<NodeId>(live_.size()); id-- > 0;) {
       const int64_t need = needed[Index(id)];
       if (need == 0) continue;
-      if (inside[Index(id)] || IsView(graph_.node(id).op)) {
+      if (inside[Index(id)] || IsView(graph_, id)) {
         if (inside[Index(id)]) cost.flops += Flops(id);
         PassOn(id, need, &needed);
       } else if (tensor_[Index(id)]) {
@@ -86,12 +98,66 @@ class CostModel {
     return cost;
   }
 
+  std::optional<Cost> Calls(const std::vector<NodeId>& calls) {
+    for (NodeId id : calls) {
+      if (!HasSizes(id)) return std::nullopt;
+    }
+    Cost cost = Kernel(calls);
+    cost.launches = 0;
+    for (NodeId id : calls) {
+      if (IsViewCall(graph_.node(id))) continue;
+      cost.launches = 1;
+      cost.flops += static_cast<double>(StatedSize(id, source_op::kFlops).value_or(0));
+      const auto read = StatedSize(id, source_op::kBytesRead);
+      const auto written = StatedSize(id, source_op::kBytesWritten);
+      if (!read || !written) continue;
+      const Cost plain = Kernel({id});
+      cost.read_bytes += *read - plain.read_bytes;
+      cost.written_bytes += *written - plain.written_bytes;
+    }
+    // Two calls that each gather rows of one table: the whole table was taken off twice.
+    cost.read_bytes = std::max<int64_t>(cost.read_bytes, 0);
+    return cost;
+  }
+
  private:
   static size_t Index(NodeId id) { return static_cast<size_t>(id); }
+
+  bool HasSizes(NodeId call) const {
+    const Node& node = graph_.node(call);
+    const auto known = [&](const Type& type) {
+      return ValueBytes(type, workload_.sizes).has_value();
+    };
+    return std::all_of(node.results.begin(), node.results.end(), known) &&
+           std::all_of(node.args.begin(), node.args.end(),
+                       [&](NodeId arg) { return known(graph_.node(arg).type); });
+  }
+
+  // What the analysis counted, as an expression of sizes.
+  std::optional<int64_t> StatedSize(NodeId call, std::string_view name) const {
+    const auto& attributes = graph_.node(call).call;
+    const auto found = attributes.find(std::string(name));
+    if (found == attributes.end()) return std::nullopt;
+    return Dim(std::get<std::string>(found->second)).TryEval(workload_.sizes);
+  }
 
   bool IsAbsent(NodeId id) const {
     const Node& node = graph_.node(id);
     return node.op == Op::kInput && workload_.absent.contains(node.name);
+  }
+
+  int64_t CountElements(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (IsAbsent(id)) return 0;
+    // Of several results, `type` is the first alone.
+    if (IsViewCall(node) && node.results.size() > 1) return elements_[Index(node.args[0])];
+    return node.type.numel().TryEval(workload_.sizes).value_or(kUnknown);
+  }
+
+  // UsageError naming the size that has no value.
+  int64_t Elements(NodeId id) const {
+    const int64_t known = elements_[Index(id)];
+    return known != kUnknown ? known : graph_.node(id).type.numel().Eval(workload_.sizes);
   }
 
   // W and I of inputs from the workload, elsewhere from the argument that the elements come from.
@@ -114,7 +180,7 @@ class CostModel {
     std::vector<bool> leaves(live_.size(), false);
     for (const Output& output : graph_.outputs()) leaves[Index(output.value)] = true;
     for (auto id = static_cast<NodeId>(live_.size()); id-- > 0;) {
-      const bool is_view = IsView(graph_.node(id).op);
+      const bool is_view = IsView(graph_, id);
       if (!live_[Index(id)] || inside[Index(id)] || (is_view && !leaves[Index(id)])) continue;
       for (NodeId arg : graph_.node(id).args) leaves[Index(arg)] = true;
     }
@@ -145,61 +211,47 @@ class CostModel {
   }
 
   int64_t StoredBytes(NodeId id) const {
-    const Node& node = graph_.node(id);
-    if (!node.results.empty()) {
-      int64_t bytes = 0;
-      for (const Type& type : node.results) {
-        const DType dtype = type.elem.concrete() ? type.elem.dtype : workload_.storage;
-        bytes += type.numel().Eval(workload_.sizes) * ItemSize(dtype);
-      }
-      return bytes;
-    }
-    if (node.op == Op::kResult) return 0;  // the call has written it
+    if (graph_.node(id).results.size() > 1) return 0;  // its kResult nodes are what is stored
     return StoredElements(id) * item_bytes_[Index(id)];
   }
 
   int64_t StoredElements(NodeId id) const {
     const Node& node = graph_.node(id);
     if (IsInPlace(id)) {
-      if (IsWrite(id)) return StoredElements(node.args[0]) + elements_[Index(node.args.back())];
+      if (IsWrite(id)) return StoredElements(node.args[0]) + Elements(node.args.back());
       if (node.op == Op::kLimitRows) return StoredElements(node.args[0]);
       if (node.op == Op::kInput) return 0;
     }
-    return elements_[Index(id)];
+    return Elements(id);
   }
 
   void CopyInputs(std::vector<int64_t>* needed, Cost* cost) const {
     for (const Output& output : graph_.outputs()) {
       const NodeId id = output.value;
       if (graph_.node(id).op != Op::kInput || output.in_place == graph_.node(id).name) continue;
-      (*needed)[Index(id)] = elements_[Index(id)];
-      cost->written_bytes += elements_[Index(id)] * item_bytes_[Index(id)];
+      (*needed)[Index(id)] = Elements(id);
+      cost->written_bytes += Elements(id) * item_bytes_[Index(id)];
     }
-  }
-
-  void Need(NodeId arg, int64_t count, std::vector<int64_t>* needed) const {
-    int64_t& need = (*needed)[Index(arg)];
-    need = std::min(need + count, elements_[Index(arg)]);
   }
 
   // How many elements of argument i of a node are needed for `need` of its own.
   int64_t NeededOf(NodeId id, size_t i, int64_t need) const {
     const Node& node = graph_.node(id);
-    const int64_t all = elements_[Index(node.args[i])];
+    const int64_t all = Elements(node.args[i]);
     if (IsElementwise(node.op)) {
       return graph_.node(node.args[i]).type.axes == node.type.axes ? need : all;
     }
     if (IsWrite(id)) return i == 0 && IsInPlace(id) ? 0 : all;
     if (node.op == Op::kGatherRow && i == 0) return need;
-    if (IsMovement(node.op) && (i == 0 || node.op == Op::kConcat)) return std::min(need, all);
-    return all;
+    const bool moves = IsMovement(node.op) && (i == 0 || node.op == Op::kConcat);
+    return moves || IsView(graph_, id) ? std::min(need, all) : all;
   }
 
   void PassOn(NodeId id, int64_t need, std::vector<int64_t>* needed) const {
     const std::vector<NodeId>& args = graph_.node(id).args;
     for (size_t i = 0; i < args.size(); ++i) {
       int64_t& of_arg = (*needed)[Index(args[i])];
-      of_arg = std::min(of_arg + NeededOf(id, i, need), elements_[Index(args[i])]);
+      of_arg = std::min(of_arg + NeededOf(id, i, need), Elements(args[i]));
     }
   }
 
@@ -207,13 +259,15 @@ class CostModel {
     const Node& node = graph_.node(id);
     if (!tensor_[Index(id)]) return 0;
     const double weight = RowOf(node.op).flops;
-    if (node.op == Op::kReduce) return weight * static_cast<double>(elements_[Index(node.args[0])]);
-    const auto elements = static_cast<double>(elements_[Index(id)]);
+    if (node.op == Op::kReduce) return weight * static_cast<double>(Elements(node.args[0]));
+    const auto elements = static_cast<double>(Elements(id));
     if (node.op != Op::kMatmul) return weight * elements;
     const Type& a = graph_.node(node.args[0]).type;
     const Dim& k = a.axes[static_cast<size_t>(a.FindAxis(node.axis))].size;
     return weight * elements * static_cast<double>(k.Eval(workload_.sizes));
   }
+
+  static constexpr int64_t kUnknown = -1;
 
   const Graph& graph_;
   const Workload& workload_;
@@ -224,6 +278,17 @@ class CostModel {
 };
 
 }  // namespace
+
+std::optional<int64_t> ValueBytes(const Type& type, const Bindings& sizes) {
+  if (!type.elem.concrete()) return std::nullopt;
+  const std::optional<int64_t> elements = type.numel().TryEval(sizes);
+  return elements ? std::optional(*elements * ItemSize(type.elem.dtype)) : std::nullopt;
+}
+
+std::optional<Cost> CallsCost(const Graph& graph, const Workload& workload,
+                              std::span<const NodeId> calls) {
+  return CostModel(graph, workload).Calls({calls.begin(), calls.end()});
+}
 
 Cost& Cost::operator+=(const Cost& other) {
   read_bytes += other.read_bytes;
@@ -247,7 +312,7 @@ std::vector<std::vector<NodeId>> EagerKernels(const Graph& graph) {
     const auto index = static_cast<size_t>(id);
     const Node& node = graph.node(id);
     const bool is_kernel =
-        RowOf(node.op).op_class != OpClass::kLeaf && !IsView(node.op) && node.op != Op::kResult;
+        RowOf(node.op).op_class != OpClass::kLeaf && !IsView(graph, id) && node.op != Op::kResult;
     if (!live[index] || !tensor[index] || !is_kernel) continue;
     if (node.op == Op::kRound) {
       const auto arg = static_cast<size_t>(node.args[0]);

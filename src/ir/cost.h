@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -46,5 +47,14 @@ Cost GroupedCost(const Graph& graph, const Workload& workload,
 
 // The groups that UnfusedCost counts: one per kernel of an eager framework.
 std::vector<std::vector<NodeId>> EagerKernels(const Graph& graph);
+
+// These calls of a model's layer as one kernel: as FusedCost, and beyond that what each call states
+// to move and to compute (source_op.h) differently from its operands and results, such as the rows
+// that it gathers. With one call: as it runs today. Nothing when a size has no value.
+std::optional<Cost> CallsCost(const Graph& graph, const Workload& workload,
+                              std::span<const NodeId> calls);
+
+// Nothing when the element type is open or a size has no value.
+std::optional<int64_t> ValueBytes(const Type& type, const Bindings& sizes);
 
 }  // namespace tenon::ir

@@ -15,7 +15,9 @@ inline constexpr std::string_view kBytesRead = "op_bytes_read";  // sizes, as te
 inline constexpr std::string_view kBytesWritten = "op_bytes_written";
 inline constexpr std::string_view kFlops = "op_flops";
 
-// A call that says how a value looks into another one when neither slice nor reshape can.
+// Calls that move nothing. How a value looks into another one when neither slice nor reshape can:
 inline constexpr std::string_view kView = "view";
+// The parts of a value, one result each:
+inline constexpr std::string_view kSplit = "split";
 
 }  // namespace tenon::ir::source_op

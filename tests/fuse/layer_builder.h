@@ -54,6 +54,9 @@ class LayerBuilder {
     added.in = std::move(in);
     added.out = std::move(out);
     added.attrs = std::move(attrs);
+    if (added.op.ends_with("_proj")) {
+      added.flops = ir::Product(added.out[0].shape) * added.in[0].shape.back() * 2;
+    }
     added.file = "vllm/model_executor/models/tiny.py";
     added.line = 100 + added.i;
     added.aux = added.op == "split" || added.op == "cast";

@@ -171,11 +171,11 @@ TEST(Traffic, TheFusedKernelKeepsIntermediateValuesOnChip) {
   const Found found(model);
   const auto traffic = CountTraffic(*found.Of("A1")[0], 4096);
   ASSERT_TRUE(traffic.has_value());
-  EXPECT_EQ(traffic->launches_before, 3);
-  EXPECT_EQ(traffic->launches_after, 1);
+  EXPECT_EQ(traffic->before.launches, 3);
+  EXPECT_EQ(traffic->after.launches, 1);
   const int64_t qk = 4096LL * (16 + 4) * 128 * 2;
   // Norm and rotation each read and write q and k; fused, both are read and written once.
-  EXPECT_EQ(traffic->bytes_before() - traffic->bytes_after, 2 * qk);
+  EXPECT_EQ(traffic->before.bytes() - traffic->after.bytes(), 2 * qk);
 }
 
 }  // namespace

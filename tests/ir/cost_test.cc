@@ -155,6 +155,68 @@ TEST(Cost, CopiesCallsAndConstants) {
   EXPECT_EQ(unfused.written_bytes, 2 * kT * 4 + kT * 4);
 }
 
+// A layer as the analyser lowers it: add -> norm -> product, the sum read again later.
+struct Layer {
+  Graph graph{"layer"};
+  std::vector<NodeId> calls;  // add, norm, product
+};
+
+Layer MakeLayer(std::map<std::string, AttrValue> stated) {
+  Builder b("layer");
+  const Type row{DType::kBF16, {kTokens, kHidden}};
+  const Value x = b.Input("x", row.elem, row.axes);
+  const Value residual = b.Input("residual", row.elem, row.axes);
+  const Value both = b.Call("add_and_copy", {x, residual}, {}, {row, row})[0];
+  const NodeId add = b.graph().node(both.id()).args[0];
+  const Value normed = b.Call("rms_norm", {both}, {}, {row})[0];
+  const Value weight = b.Input("w", DType::kBF16, {NamedAxis("d"), kHidden});
+  const Type wide{DType::kBF16, {kTokens, NamedAxis("d")}};
+  const Value out = b.Call("gate_up_proj", {normed, weight}, std::move(stated), {wide})[0];
+  b.Output("out", out);
+  return {b.Take(), {add, normed.id(), out.id()}};
+}
+
+TEST(Cost, CallsOfALayerMoveTheirOperandsAndResults) {
+  const Layer layer = MakeLayer({});
+  const Workload workload = MakeWorkload();
+  const int64_t row = kT * kC * 2;
+  const auto norm = CallsCost(layer.graph, workload, {&layer.calls[1], 1});
+  ASSERT_TRUE(norm);
+  EXPECT_EQ(norm->read_bytes, row);
+  EXPECT_EQ(norm->written_bytes, row);
+  EXPECT_EQ(norm->launches, 1);
+  // Fused, the sum stays on chip.
+  const auto both = CallsCost(layer.graph, workload, {layer.calls.data(), 2});
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->read_bytes, 2 * row);
+  EXPECT_EQ(both->written_bytes, row);
+  EXPECT_EQ(both->launches, 1);
+}
+
+TEST(Cost, WhatACallStatesReplacesItsOperandsAndResults) {
+  const Layer layer = MakeLayer({{"op_bytes_read", "8*tokens*hidden"},
+                                 {"op_bytes_written", "tokens*d"},
+                                 {"op_flops", "2*tokens*hidden*d"}});
+  const Workload workload = MakeWorkload();
+  const auto product = CallsCost(layer.graph, workload, {&layer.calls[2], 1});
+  ASSERT_TRUE(product);
+  EXPECT_EQ(product->read_bytes, 8 * kT * kC);
+  EXPECT_EQ(product->written_bytes, kT * kC / 2);
+  EXPECT_EQ(product->flops, static_cast<double>(kT * kC * kC));
+  const auto fused = CallsCost(layer.graph, workload, {layer.calls.data() + 1, 2});
+  ASSERT_TRUE(fused);
+  EXPECT_EQ(fused->read_bytes, 8 * kT * kC) << "the norm's row in place of its result";
+  EXPECT_EQ(fused->written_bytes, kT * kC / 2);
+}
+
+TEST(Cost, CallsWithUnknownSizesHaveNone) {
+  const Layer layer = MakeLayer({});
+  Workload workload = MakeWorkload();
+  workload.sizes.erase("d");
+  EXPECT_FALSE(CallsCost(layer.graph, workload, {&layer.calls[2], 1}));
+  EXPECT_TRUE(CallsCost(layer.graph, workload, {&layer.calls[1], 1}));
+}
+
 TEST(Cost, FusedIsNeverMoreThanUnfused) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     const RandomGraph random = MakeRandomGraph(seed, 50);
