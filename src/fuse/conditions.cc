@@ -359,6 +359,14 @@ std::optional<std::string> Violation(std::string_view condition, const Match& ma
   return found->check(match, model);
 }
 
+std::optional<std::string> FirstViolation(std::span<const std::string_view> conditions,
+                                          const Match& match, const Model& model) {
+  for (const std::string_view condition : conditions) {
+    if (auto sentence = Violation(condition, match, model)) return sentence;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string_view> ConditionNames() {
   std::vector<std::string_view> names;
   for (const Condition& condition : kConditions) names.push_back(condition.name);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,10 @@ namespace tenon::fuse {
 // InternalError: the table and the conditions are tested together.
 std::optional<std::string> Violation(std::string_view condition, const Match& match,
                                      const Model& model);
+
+// The first of `conditions` that does not hold, as its sentence.
+std::optional<std::string> FirstViolation(std::span<const std::string_view> conditions,
+                                          const Match& match, const Model& model);
 
 // The names that Violation knows, sorted.
 std::vector<std::string_view> ConditionNames();

@@ -20,13 +20,10 @@ namespace {
 constexpr double kLargeGain = 0.03;
 constexpr double kMiddlingGain = 0.01;
 
-// The first condition of `names` that does not hold, as a sentence.
-std::optional<std::string> FirstViolation(const std::vector<std::string_view>& names,
-                                          const Match& match, const Model& model) {
-  for (const std::string_view name : names) {
-    if (auto sentence = Violation(name, match, model)) return sentence;
-  }
-  return std::nullopt;
+bool AppliesTo(const DoneBy& done, std::string_view platform) {
+  if (done.platforms == "any") return true;
+  const std::vector<std::string> names = Split(done.platforms, ' ');
+  return std::find(names.begin(), names.end(), platform) != names.end();
 }
 
 // The variant that most layers after `layer`'s are of; -1 when it is the last.
@@ -120,7 +117,7 @@ class Finder {
     }
     std::vector<std::string> declined;
     for (const DoneBy& done : scene.done) {
-      if (done.platform != "any" && done.platform != model_.platform) continue;
+      if (!AppliesTo(done, model_.platform)) continue;
       if (auto sentence = FirstViolation(done.when, match, model_)) {
         declined.push_back(fmt::format("{} does not apply: {}", done.by, *sentence));
         continue;

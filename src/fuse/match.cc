@@ -163,9 +163,8 @@ class Matcher {
 
   void Accept(const Match& match) {
     std::optional<std::string> violation = ForeignConsumer(match);
-    for (size_t i = 0; i < scene_.legal.size() && !violation; ++i) {
-      violation = Violation(scene_.legal[i], match, model_);
-    }
+    if (!violation) violation = FirstViolation(kAlwaysLegal, match, model_);
+    if (!violation) violation = FirstViolation(scene_.legal, match, model_);
     if (!violation) {
       matches_.push_back(match);
     } else if (needed_ > 1) {

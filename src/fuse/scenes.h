@@ -10,13 +10,13 @@
 
 namespace tenon::fuse {
 
-// A kernel, layer or compiler pass that does the fusion on a platform today.
+// A kernel, layer or compiler pass that does the fusion today.
 struct DoneBy {
-  std::string_view platform;  // cuda, ascend ...; "any"
-  std::string_view status;    // fused, or optin with a flag
-  std::string_view by;
-  std::string_view flag;
-  std::vector<std::string_view> when;  // conditions; without them it does not apply
+  std::string_view by = "";
+  std::string_view platforms = "any";  // names, separated by spaces: cuda, rocm, ascend ...
+  std::string_view status = "fused";   // or optin with a flag
+  std::string_view flag = "";
+  std::vector<std::string_view> when = {};  // conditions; without them it does not apply
 };
 
 // One way to fuse. `chain` lists canonical operators in the order of the data flow:
@@ -32,7 +32,8 @@ struct Scene {
   std::string_view chain = "";
   std::string_view name = "";  // of the fused operator; empty: nothing would be made
   std::string_view title = "";
-  // Without these there is no match; a chain of at least two that fails one is a near miss.
+  // Without these, and without one stream and equal rows (kAlwaysLegal), there is no match; a chain
+  // of at least two that fails one is a near miss.
   std::vector<std::string_view> legal = {};
   std::vector<std::string_view> blocked_unless = {};
   std::vector<std::string_view> no_gain_unless = {};
@@ -48,6 +49,9 @@ struct Scene {
   std::string_view cost_of_last = "";  // only this part of the last operator is fused: kv_write
   std::string_view interface = "";     // Python signature
 };
+
+// What every match must satisfy, whatever the scene.
+inline constexpr std::string_view kAlwaysLegal[] = {"same_stream", "same_extent"};
 
 std::span<const Scene> Scenes();
 
