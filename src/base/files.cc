@@ -1,9 +1,11 @@
 #include "base/files.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -72,8 +74,14 @@ void WriteFolder(const fs::path& path, const std::function<void(const fs::path&)
     fs::remove_all(aside, ec);
     throw;
   }
-  // rename(2) replaces only an empty folder, so an older one is moved away first. Another process
-  // may slip in between; then its folder stays, which is as complete as ours.
+  // Exchanged in one step, an older folder is never missing for other processes.
+  if (renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
+    fs::remove_all(aside, ec);
+    return;
+  }
+  // There is none, or the file system cannot exchange; rename(2) replaces only an empty folder, so
+  // an older one is moved away first. Another process may slip in between; then its folder stays,
+  // which is as complete as ours.
   const fs::path old = aside.string() + "-old";
   fs::rename(path, old, ec);
   fs::rename(aside, path, ec);

@@ -67,10 +67,11 @@ void CompileInto(const std::filesystem::path& folder, std::string_view text,
 }
 
 bool IsComplete(const std::filesystem::path& entry) {
-  if (!std::filesystem::exists(entry / "hash") || !std::filesystem::exists(entry / "kernel.so")) {
-    return false;
+  try {
+    return ReadFile(entry / "hash") == HashHex(ReadFile(entry / "kernel.so"));
+  } catch (const UsageError&) {
+    return false;  // a file is missing
   }
-  return ReadFile(entry / "hash") == HashHex(ReadFile(entry / "kernel.so"));
 }
 
 }  // namespace
@@ -117,10 +118,11 @@ std::shared_ptr<const KernelLibrary> CompileKernel(std::string_view text, cpu::T
   const std::filesystem::path entry = cache / key;
   for (int attempt = 0;; ++attempt) {
     const bool exists = std::filesystem::exists(entry);
-    if (exists && !IsComplete(entry)) {
+    const bool complete = exists && IsComplete(entry);
+    if (exists && !complete) {
       std::fprintf(stderr, "tenon: cache entry %s is damaged; rebuilding it\n", entry.c_str());
     }
-    if (!exists || !IsComplete(entry)) {
+    if (!complete) {
       WriteFolder(entry, [&](const std::filesystem::path& fresh) {
         CompileInto(fresh, text, compiler, flags);
       });
