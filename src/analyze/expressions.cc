@@ -40,7 +40,9 @@ Value Interpreter::LookUp(const std::string& name, Namespace* env) {
   if (ModuleObject* builtins = Module("builtins"); builtins->scope.names.contains(name)) {
     return ScopeValue(&builtins->scope, name);
   }
-  Raise("NameError", "name '" + name + "' is not defined");
+  const bool lacks_import = strict && Exists(name);
+  Raise("NameError", fmt::format("name '{}' is not defined{}", name,
+                                 lacks_import ? "; the file lacks `import " + name + "`" : ""));
 }
 
 std::optional<bool> Interpreter::KnownTruth(const Value& value) {
@@ -220,6 +222,7 @@ Value Interpreter::Eval(const Node* node, Namespace* env) {
       const std::optional<bool> known = KnownTruth(left);
       const bool is_and = node->kind == Kind::kAnd;
       if (known) return *known == is_and ? Eval(node->kids[1], env) : left;
+      if (strict) Refuse("'and' or 'or' on a tensor's values");
       // `unknown and False` is False, `unknown or True` is True.
       const Value right = Eval(node->kids[1], env);
       const std::optional<bool> other = KnownTruth(right);
@@ -229,6 +232,7 @@ Value Interpreter::Eval(const Node* node, Namespace* env) {
     case Kind::kNot: {
       const Value value = Eval(node->kids[0], env);
       const std::optional<bool> known = KnownTruth(value);
+      if (strict && !known) Refuse("'not' of a tensor's values");
       return known ? Value::Bool(!*known) : NewUnknown("not " + Repr(value));
     }
     case Kind::kIfElse: {

@@ -56,6 +56,7 @@ Flow Interpreter::RunStatement(const Node* node, Namespace* env) {
       return Flow::kNext;
     case Kind::kAssert: {
       const std::optional<bool> holds = KnownTruth(Eval(node->kids[0], env));
+      if (strict && !holds) Refuse("an assertion on a tensor's values");
       if (holds && !*holds) {
         const bool message = node->kids.size() > 1;
         Raise("AssertionError",
@@ -103,12 +104,13 @@ Flow Interpreter::RunLoop(const Node* node, Namespace* env) {
       Assign(node->kids[0], items[i], env);
     } else {
       const Value condition = Eval(node->kids[0], env);
-      if (!KnownTruth(condition)) {
+      const std::optional<bool> known = KnownTruth(condition);
+      if (!known) {
+        if (strict) Refuse("a loop whose condition depends on a tensor's values");
         // Whether to go on is not known: the body would run for ever.
         Assume(node->kids[0], env, false, "loop condition is not known");
-        break;
       }
-      if (!*KnownTruth(condition)) break;
+      if (!known.value_or(false)) break;
     }
     const Flow flow = Run(body, env);
     if (flow == Flow::kReturn) return flow;

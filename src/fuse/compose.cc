@@ -284,6 +284,12 @@ std::string Composer::Word(const ir::Node& call, std::string_view name) const {
   return v == nullptr ? "" : *v;
 }
 
+std::vector<int64_t> Composer::Ints(const ir::Node& call, std::string_view name) const {
+  const auto it = call.call.find(std::string(name));
+  const auto* v = it == call.call.end() ? nullptr : std::get_if<std::vector<int64_t>>(&it->second);
+  return v == nullptr ? std::vector<int64_t>() : *v;
+}
+
 ir::Graph Compose(const ComposeRequest& request) { return Composer(request).Run(); }
 
 bool HasBody(std::string_view op) { return FindTranslation(op) != nullptr; }

@@ -65,6 +65,7 @@ class Composer {
   int64_t Int(const ir::Node& call, std::string_view name, int64_t fallback) const;
   bool Bool(const ir::Node& call, std::string_view name, bool fallback) const;
   std::string Word(const ir::Node& call, std::string_view name) const;
+  std::vector<int64_t> Ints(const ir::Node& call, std::string_view name) const;  // empty: none
 
   [[noreturn]] void Refuse(const ir::Node& call, std::string_view why) const;
 

@@ -197,10 +197,14 @@ Values Reduce(Composer& c, const ir::Node& call) {
                                  [&](const auto& row) { return row.first == word; });
   if (kind == kKinds.end()) c.Refuse(call, fmt::format("reduction '{}' is not understood", word));
   const Value x = c.Of(call.args.at(0));
-  const auto rank = static_cast<int64_t>(x.type().axes.size());
-  const int64_t axis = c.Int(call, "axis", -1);
-  const std::string name =
-      x.type().axes.at(static_cast<size_t>(axis < 0 ? axis + rank : axis)).name;
+  const std::vector<int64_t> axes = c.Ints(call, "axes");
+  const auto last = static_cast<int64_t>(x.type().axes.size()) - 1;
+  if (axes != std::vector<int64_t>{last} || last == 0) {
+    c.Refuse(call, fmt::format("{} of {} goes along axes {}, a kernel works row by row and reduces "
+                               "along the last axis",
+                               word, ir::TypeText(x.type()), ir::AttrText(axes)));
+  }
+  const std::string name = x.type().axes.back().name;
   const Value reduced = Stored(c, call, ir::Reduce(kind->second, x, name));
   return {WithAxes(reduced, c.Translate(call.results.at(0)).axes)};
 }

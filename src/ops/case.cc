@@ -1,9 +1,12 @@
 #include "ops/case.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <set>
 
 #include "base/dtype.h"
 #include "base/error.h"
@@ -85,6 +88,31 @@ bool GuardedTensor::GuardsIntact() const {
   return true;
 }
 
+namespace {
+
+// UsageError unless every size of the tensors that the case has is among `sizes`.
+void CheckSizes(const Contract& contract, const CaseSpec& spec, const ir::Bindings& sizes) {
+  std::set<std::string> missing;
+  for (const Param& param : contract.params()) {
+    if (!param.is_tensor || (param.optional && !spec.given.contains(param.name))) continue;
+    const auto chosen = spec.alternatives.find(param.name);
+    const size_t shape =
+        chosen == spec.alternatives.end() ? 0 : static_cast<size_t>(chosen->second);
+    for (const ir::Axis& axis : param.shapes[shape].axes) {
+      for (const std::string& name : axis.size.symbols()) {
+        if (!sizes.contains(name)) missing.insert(name);
+      }
+    }
+  }
+  TENON_CHECK(missing.empty(),
+              "{}: {} {} no value: sizes follow the operator's name as name=value, for example "
+              "`{} {}=128{}`",
+              spec.op, fmt::join(missing, ", "), missing.size() == 1 ? "has" : "have", spec.op,
+              *missing.begin(), missing.size() == 1 ? "" : " ...");
+}
+
+}  // namespace
+
 Case::Case(CaseSpec spec) : spec_(std::move(spec)), form_(FindOperator(spec_.op)) {
   const Contract& contract = form_.op->contract();
   sizes_ = spec_.sizes;
@@ -97,6 +125,7 @@ Case::Case(CaseSpec spec) : spec_(std::move(spec)), form_(FindOperator(spec_.op)
       sizes_.emplace(param.name, std::get<int64_t>(*param.fallback));
     }
   }
+  CheckSizes(contract, spec_, sizes_);
   for (const Param& param : contract.params()) {
     const auto given = spec_.attributes.find(param.name);
     if (given != spec_.attributes.end()) {

@@ -81,8 +81,9 @@ TEST_F(Function, AGateOverAMeanIsOneKernelWithTheChainsBits) {
   const TensorUse gate = f.Argument("gate", {kTokens2, kHidden});
   const TensorUse sigmoid = f.Add("sigmoid", {gate}, f.New({kTokens2, kHidden}));
   const TensorUse mul = f.Add("mul", {x, sigmoid}, f.New({kTokens2, kHidden}));
-  const TensorUse mean = f.Add("reduce", {mul}, f.New({kTokens2, Dim(1)}),
-                               {{"kind", "mean"}, {"axis", -1}, {"keepdim", true}});
+  const TensorUse mean =
+      f.Add("reduce", {mul}, f.New({kTokens2, Dim(1)}),
+            {{"kind", "mean"}, {"axes", analyze::Attr::List{1}}, {"keepdim", true}});
   const TensorUse y = f.Add("sub", {mul, mean}, f.New({kTokens2, kHidden}));
   const TensorUse half = f.Add("mul", {y}, f.New({kTokens2, kHidden}), {{"scalar", 0.25}});
   const TensorUse z = f.Add("mul", {half}, f.New({kTokens2, kHidden}), {{"scalar", 2}});
