@@ -27,9 +27,15 @@ void Verify(const Graph& graph);
 // same (types, defaults, in-place, strides), and every output must still depend on the same inputs,
 // attributes, constants, roundings, casts, reductions, index rules and operations, each applied to
 // the same kinds of values; no rounding may have been added. How values are moved on the way
-// (reshape, slice, transpose ...) is the rewrite's business.
+// (reshape, slice, transpose ...) is the rewrite's business, as long as FindDifference finds none.
 std::optional<std::string> FindLoss(const Graph& before, const Graph& after,
                                     const CallResolver& resolver = nullptr);
+
+// The first element of an output that the two graphs compute differently, as a sentence: both are
+// interpreted on equal random inputs, at small sizes that `before` accepts. Calls stand for numbers
+// that depend on all of their arguments. Nothing when they agree, or `before` cannot be interpreted
+// (opaque nodes).
+std::optional<std::string> FindDifference(const Graph& before, const Graph& after);
 
 // InternalError with that sentence: a rewrite that loses something is a bug.
 void VerifyRewrite(const Graph& before, const Graph& after, const CallResolver& resolver = nullptr);

@@ -143,11 +143,10 @@ Facts OnlyRoundings(const Graph& graph, NodeId root) {
 std::optional<std::string> FindLoss(const Graph& before, const Graph& after,
                                     const CallResolver& resolver) {
   if (const auto loss = InterfaceLoss(before, after)) return loss;
-  const auto normal = [&](const Graph& graph) {
-    return NormalForm(resolver ? Inline(graph, resolver) : graph);
-  };
-  const Graph was = normal(before);
-  const Graph is = normal(after);
+  const Graph flat_before = resolver ? Inline(before, resolver) : before;
+  const Graph flat_after = resolver ? Inline(after, resolver) : after;
+  const Graph was = NormalForm(flat_before);
+  const Graph is = NormalForm(flat_after);
   for (size_t i = 0; i < was.outputs().size(); ++i) {
     const NodeId old_root = was.outputs()[i].value;
     const NodeId new_root = is.outputs()[i].value;
@@ -157,7 +156,7 @@ std::optional<std::string> FindLoss(const Graph& before, const Graph& after,
     const std::string added = Missing(OnlyRoundings(is, new_root), OnlyRoundings(was, old_root));
     if (!added.empty()) return fmt::format("output {} gained {}", name, added);
   }
-  return std::nullopt;
+  return FindDifference(flat_before, flat_after);
 }
 
 void VerifyRewrite(const Graph& before, const Graph& after, const CallResolver& resolver) {

@@ -260,6 +260,42 @@ TEST(VerifyRewrite, RoundingPointsAndTheirConsumersSurvive) {
               HasSubstr("lost"));
 }
 
+// y = silu(x[:d]) * x[d:], with the halves as the offsets say.
+Graph GatedActivation(const std::string& gate, const std::string& up) {
+  return ParseGraph(fmt::format(R"(graph silu_and_mul {{
+    %x = input "x" : T[tokens, wide=2*d]
+    %gate = slice dim=1 offset=({}) %x : T[tokens, d]
+    %up = slice dim=1 offset=({}) %x : T[tokens, d]
+    %s = sigmoid %gate : f32[tokens, d]
+    %silu = mul %gate, %s : f32[tokens, d]
+    %m = mul %silu, %up : f32[tokens, d]
+    %y = round %m : T[tokens, d]
+    output "y" = %y
+  }})",
+                                gate, up));
+}
+
+TEST(VerifyRewrite, MovementReadsTheSameElements) {
+  EXPECT_EQ(FindLoss(GatedActivation("0", "d"), GatedActivation("0", "d")), std::nullopt);
+  EXPECT_THAT(FindLoss(GatedActivation("0", "d"), GatedActivation("d", "0")).value_or(""),
+              HasSubstr("output y is computed from other elements: element 0 of "));
+  EXPECT_THROW(VerifyRewrite(GatedActivation("0", "d"), GatedActivation("0", "0")), InternalError);
+}
+
+TEST(VerifyRewrite, ValuesAreComparedThroughCallsThatStay) {
+  const auto call = [](const std::string& args) {
+    return ParseGraph(R"(graph two {
+    %x = input "x" : f32[tokens, d]
+    %r = input "r" : f32[tokens, d]
+    %0 = call "unknown" )" +
+                      args + R"( : f32[tokens, d]
+    output "y" = %0
+  })");
+  };
+  EXPECT_EQ(FindDifference(call("%x, %r"), call("%x, %r")), std::nullopt);
+  EXPECT_NE(FindDifference(call("%x, %r"), call("%r, %x")), std::nullopt);
+}
+
 TEST(VerifyRewrite, CallsAreComparedByTheirBodies) {
   const Graph fused = ParseGraph(R"(graph add_norm {
     %x = input "x" : bf16[tokens, hidden]
