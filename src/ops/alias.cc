@@ -1,6 +1,7 @@
 #include "ops/alias.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <vector>
 
@@ -18,20 +19,26 @@ struct Term {
 struct Bytes {
   int64_t start = 0;
   int64_t length = 0;  // to the last byte
-  std::vector<Term> terms;
+  std::array<Term, kMaxRank + 1> terms;
+  int num_terms = 0;
   bool empty = false;
+
+  void Add(Term term) { terms[static_cast<size_t>(num_terms++)] = term; }
 };
 
 Bytes BytesOf(const Tensor& t) {
   const int64_t item = ItemSize(t.dtype);
-  Bytes bytes{reinterpret_cast<int64_t>(t.data), item, {{1, item - 1}}, false};
+  Bytes bytes;
+  bytes.start = reinterpret_cast<int64_t>(t.data);
+  bytes.length = item;
+  bytes.Add({1, item - 1});
   for (int axis = 0; axis < t.rank; ++axis) {
     if (t.sizes[axis] == 0) bytes.empty = true;
     const int64_t extent = t.sizes[axis] - 1;
     const int64_t stride = t.strides[axis] * item;
     if (extent <= 0 || stride == 0) continue;
     if (stride < 0) bytes.start += stride * extent;
-    bytes.terms.push_back({std::abs(stride), extent});
+    bytes.Add({std::abs(stride), extent});
     bytes.length += std::abs(stride) * extent;
   }
   return bytes;
@@ -79,8 +86,9 @@ bool ShareMemory(const Tensor& a, const Tensor& b) {
   // positive; equal strides join into one term.
   std::map<int64_t, int64_t, std::greater<>> joined;
   int64_t target = y.start - x.start;
-  for (const Term& term : x.terms) joined[term.stride] += term.extent;
-  for (const Term& term : y.terms) {
+  for (int i = 0; i < x.num_terms; ++i) joined[x.terms[i].stride] += x.terms[i].extent;
+  for (int i = 0; i < y.num_terms; ++i) {
+    const Term& term = y.terms[i];
     joined[term.stride] += term.extent;
     target += term.stride * term.extent;
   }
@@ -91,16 +99,21 @@ bool ShareMemory(const Tensor& a, const Tensor& b) {
 
 bool OverlapsItself(const Tensor& t) {
   if (t.numel() == 0) return false;
-  std::vector<Term> terms;
+  std::array<Term, kMaxRank> terms;  // with rising strides
+  int count = 0;
   for (int axis = 0; axis < t.rank; ++axis) {
-    if (t.sizes[axis] > 1) terms.push_back({std::abs(t.strides[axis]), t.sizes[axis] - 1});
+    if (t.sizes[axis] <= 1) continue;
+    const Term term{std::abs(t.strides[axis]), t.sizes[axis] - 1};
+    int place = count++;
+    for (; place > 0 && terms[place - 1].stride > term.stride; --place) {
+      terms[place] = terms[place - 1];
+    }
+    terms[place] = term;
   }
-  std::sort(terms.begin(), terms.end(),
-            [](const Term& a, const Term& b) { return a.stride < b.stride; });
   int64_t length = 1;
-  for (const Term& term : terms) {
-    if (term.stride < length) return true;
-    length += term.stride * term.extent;
+  for (int i = 0; i < count; ++i) {
+    if (terms[i].stride < length) return true;
+    length += terms[i].stride * terms[i].extent;
   }
   return false;
 }

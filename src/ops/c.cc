@@ -1,14 +1,16 @@
 #include "tenon/c.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/c_values.h"
 #include "ops/contract_json.h"
 #include "ops/registry.h"
+#include "ops/resolve_cache.h"
 #include "tenon/op.h"
 
 using tenon::Op;
 using tenon::Tensor;
-using tenon::ops::ArgumentList;
 
 // What a TenonOp points to.
 struct TenonOp {
@@ -146,8 +148,8 @@ int64_t tenon_infer(const TenonOp* op, const TenonArgument* arguments, int64_t n
   int64_t count = 0;
   const int status = Guard([&] {
     CheckOp(op);
-    const ArgumentList list(*op->form, arguments, num_arguments);
-    for (const tenon::TensorSpec& spec : op->op.Infer(list.arguments())) {
+    for (const tenon::TensorSpec& spec :
+         op->op.Infer(tenon::ops::ToArguments(*op->form, arguments, num_arguments))) {
       if (count < capacity) results[count] = tenon::ops::ToSpec(spec);
       ++count;
     }
@@ -159,45 +161,34 @@ int tenon_call(const TenonOp* op, const TenonArgument* arguments, int64_t num_ar
                const TenonTensor* results, int64_t num_results) {
   return Guard([&] {
     CheckOp(op);
-    const ArgumentList list(*op->form, arguments, num_arguments);
-    std::vector<Tensor> outputs;
+    tenon::ops::RepeatedCall& call =
+        tenon::ops::ResolveRepeated(*op->form, arguments, num_arguments);
+    std::vector<Tensor> outputs(static_cast<size_t>(std::max<int64_t>(num_results, 0)));
     const auto& outs = op->contract().outs();
-    for (int64_t i = 0; i < num_results; ++i) {
-      const auto number = static_cast<size_t>(i);
-      outputs.push_back(tenon::ops::ToTensor(&results[i], op->form->name(),
-                                             number < outs.size() ? outs[number].name : "result"));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      tenon::ops::SetTensor(outputs[i], &results[i], op->form->name(),
+                            i < outs.size() ? outs[i].name : "result");
     }
-    op->op.Run(list.arguments(), outputs);
+    call.Run(outputs);
   });
 }
 
 int tenon_call_into(const TenonOp* op, const TenonArgument* arguments, int64_t num_arguments,
                     TenonAllocate allocate, void* context) {
-  struct Caller {
-    const TenonOp* op;
-    TenonAllocate allocate;
-    void* context;
-    int status = kOk;
-  } caller{op, allocate, context};
-  struct Stopped {};
-  const auto ask = [](void* state, size_t number, const tenon::TensorSpec& spec) {
-    auto& asker = *static_cast<Caller*>(state);
+  int refused = kOk;
+  const auto ask = [&](size_t number, const tenon::TensorSpec& spec, Tensor& tensor) {
     const TenonSpec wanted = tenon::ops::ToSpec(spec);
     TenonTensor result{};
-    asker.status = asker.allocate(asker.context, static_cast<int64_t>(number), &wanted, &result);
-    if (asker.status != kOk) throw Stopped();
-    return tenon::ops::ToTensor(&result, asker.op->form->name(),
-                                asker.op->contract().outs()[number].name);
+    refused = allocate(context, static_cast<int64_t>(number), &wanted, &result);
+    if (refused != kOk) return false;
+    tenon::ops::SetTensor(tensor, &result, op->form->name(), op->contract().outs()[number].name);
+    return true;
   };
   const int status = Guard([&] {
     CheckOp(op);
-    const ArgumentList list(*op->form, arguments, num_arguments);
-    try {
-      op->op.Run(list.arguments(), ask, &caller);
-    } catch (const Stopped&) {
-    }
+    tenon::ops::ResolveRepeated(*op->form, arguments, num_arguments).RunInto(ask);
   });
-  return status != kOk ? status : caller.status;
+  return status != kOk ? status : refused;
 }
 
 void tenon_set_parallel_for(TenonParallelFor run) { tenon::SetParallelFor(run); }

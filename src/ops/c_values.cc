@@ -30,17 +30,6 @@ std::string DlName(const TenonTensor& t) {
                      t.dtype_lanes);
 }
 
-DType ToDType(const TenonTensor& t, std::string_view op, std::string_view name) {
-  for (size_t i = 0; i < std::size(kDlTypes); ++i) {
-    if (kDlTypes[i].code == t.dtype_code && kDlTypes[i].bits == t.dtype_bits &&
-        t.dtype_lanes == 1) {
-      return static_cast<DType>(i);
-    }
-  }
-  throw UsageError(fmt::format(
-      "{}: {} must be f32, f16, bf16, f8e4m3, i8, i32, i64 or bool, got {}", op, name, DlName(t)));
-}
-
 Argument ToArgument(const TenonArgument& given, const std::string& op, const Param& param) {
   const auto text = [&] {
     TENON_CHECK(given.value.string != nullptr, "{}: {} is a null pointer", op, param.name);
@@ -49,8 +38,11 @@ Argument ToArgument(const TenonArgument& given, const std::string& op, const Par
   switch (given.kind) {
     case TENON_NONE:
       return std::monostate();
-    case TENON_TENSOR:
-      return ToTensor(given.value.tensor, op, param.name);
+    case TENON_TENSOR: {
+      Tensor tensor;
+      SetTensor(tensor, given.value.tensor, op, param.name);
+      return tensor;
+    }
     case TENON_BOOL:
       return given.value.integer != 0;
     case TENON_INT:
@@ -60,9 +52,8 @@ Argument ToArgument(const TenonArgument& given, const std::string& op, const Par
     case TENON_STRING:
       return text();
     case TENON_DTYPE: {
-      const std::string word = text();
-      const std::optional<DType> dtype = ParseDType(word);
-      if (dtype) return *dtype;
+      std::string word = text();
+      if (const std::optional<DType> dtype = ParseDType(word)) return *dtype;
       return word;  // refused by the contract, with the choices
     }
     case TENON_INT_LIST:
@@ -75,33 +66,40 @@ Argument ToArgument(const TenonArgument& given, const std::string& op, const Par
   }
 }
 
-std::vector<Argument>& Spare() {
-  thread_local std::vector<Argument> spare;
-  return spare;
-}
-
 }  // namespace
 
-Tensor ToTensor(const TenonTensor* given, std::string_view op, std::string_view name) {
+std::optional<DType> FindDType(const TenonTensor& t) {
+  if (t.dtype_lanes != 1) return std::nullopt;
+  for (size_t i = 0; i < std::size(kDlTypes); ++i) {
+    if (kDlTypes[i].code == t.dtype_code && kDlTypes[i].bits == t.dtype_bits) {
+      return static_cast<DType>(i);
+    }
+  }
+  return std::nullopt;
+}
+
+void SetTensor(Tensor& t, const TenonTensor* given, std::string_view op, std::string_view name) {
   TENON_CHECK(given != nullptr, "{}: {} is a null pointer", op, name);
   TENON_CHECK(given->rank >= 0 && given->rank <= kMaxRank,
               "{}: {} must have at most {} axes, got {}", op, name, kMaxRank, given->rank);
   TENON_CHECK(given->device_type == 1 || given->device_type == 2,
               "{}: {} must be on the CPU (1) or a CUDA device (2), got device type {}", op, name,
               given->device_type);
-  Tensor t;
-  t.dtype = ToDType(*given, op, name);
+  const std::optional<DType> dtype = FindDType(*given);
+  TENON_CHECK(dtype.has_value(),
+              "{}: {} must be f32, f16, bf16, f8e4m3, i8, i32, i64 or bool, got {}", op, name,
+              DlName(*given));
+  t.dtype = *dtype;
   t.device = given->device_type == 1 ? Device::kCpu : Device::kCuda;
   t.device_index = given->device_index;
   t.rank = given->rank;
-  if (given->data != nullptr) t.data = static_cast<char*>(given->data) + given->byte_offset;
+  t.data = DataOf(*given);
   int64_t dense = 1;
   for (int axis = t.rank - 1; axis >= 0; --axis) {
     t.sizes[axis] = given->sizes[axis];
     t.strides[axis] = given->strides != nullptr ? given->strides[axis] : dense;
     dense *= t.sizes[axis];
   }
-  return t;
 }
 
 TenonSpec ToSpec(const TensorSpec& spec) {
@@ -128,19 +126,16 @@ TenonKind KindOf(const Param& param) {
   throw InternalError(__FILE__, __LINE__, "unknown attribute kind");
 }
 
-ArgumentList::ArgumentList(const OperatorForm& form, const TenonArgument* given, int64_t count)
-    : list_(std::move(Spare())) {
+std::vector<Argument> ToArguments(const OperatorForm& form, const TenonArgument* given,
+                                  int64_t count) {
   const std::deque<Param>& params = form.op->contract().params();
   TENON_CHECK(count >= 0 && static_cast<size_t>(count) <= params.size(),
               "{}: takes at most {} arguments, got {}", form.name(), params.size(), count);
-  for (int64_t i = 0; i < count; ++i) {
-    list_.push_back(ToArgument(given[i], form.name(), params[static_cast<size_t>(i)]));
+  std::vector<Argument> arguments;
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    arguments.push_back(ToArgument(given[i], form.name(), params[i]));
   }
-}
-
-ArgumentList::~ArgumentList() {
-  list_.clear();
-  Spare() = std::move(list_);
+  return arguments;
 }
 
 }  // namespace tenon::ops

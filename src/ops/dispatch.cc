@@ -18,7 +18,7 @@ std::optional<std::string> DeclinesOffCpu(const Resolved& call) {
 }
 
 void RunCpuRow(const Resolved& call, std::span<const Tensor> outputs) {
-  RunGenerated(GeneratedKernel(call), cpu::ChosenTarget(), call, outputs);
+  RunGenerated(cpu::ChosenTarget(), call, outputs);
 }
 
 constexpr Kernel kRowWise[] = {{"cpu.row", DeclinesOffCpu, RunCpuRow}};

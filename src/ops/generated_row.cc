@@ -18,25 +18,9 @@ float ScalarOf(const Resolved& call, const char* name) {
 }
 
 // A tensor without elements may have no memory, but for the driver null means that it is not there.
-Tensor WithMemory(Tensor tensor) {
+void GiveMemory(Tensor& tensor) {
   alignas(8) static std::byte nowhere[8];
   if (tensor.data == nullptr && tensor.numel() == 0) tensor.data = nowhere;
-  return tensor;
-}
-
-// Null data for what is not there.
-Tensor TensorOf(const Resolved& call, std::span<const Tensor> outputs,
-                const cpu::RowTensorInfo& info) {
-  if (!info.is_output) {
-    const BoundInput* input = call.FindInput(info.name);
-    TENON_ASSERT(input != nullptr, "{}: the kernel reads {}", call.name(), info.name);
-    return input->present ? WithMemory(input->view) : Tensor{};
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (call.outputs[i].param->name == info.name) return WithMemory(outputs[i]);
-  }
-  throw InternalError(__FILE__, __LINE__,
-                      fmt::format("{}: the kernel writes {}", call.name(), info.name));
 }
 
 }  // namespace
@@ -51,32 +35,55 @@ const cpu::RowKernel& GeneratedKernel(const Resolved& call) {
                       fmt::format("{} has no kernel of {}", call.name(), call.variant->name));
 }
 
-GeneratedCall::GeneratedCall(const cpu::RowKernel& kernel, const Resolved& call,
-                             std::span<const Tensor> outputs)
-    : kernel_(kernel), lead_rank_(static_cast<int>(call.lead.size())), storage_(call.storage) {
+RowBinding::RowBinding(const cpu::RowKernel& kernel, const Resolved& call) : kernel_(kernel) {
   for (int i = 0; i < kernel.num_tensors; ++i) {
-    Tensor tensor = TensorOf(call, outputs, kernel.tensors[i]);
-    const bool stored = !kernel.tensors[i].is_output && tensor.data != nullptr &&
-                        call.FindInput(kernel.tensors[i].name)->param->elem == ir::Elem::Storage();
-    if (stored && tensor.dtype != call.storage) {
-      casts_.push_back(DenseCopy(tensor, call.storage));
-      tensor = casts_.back().tensor();
+    const cpu::RowTensorInfo& tensor = kernel.tensors[i];
+    Source source{tensor.is_output, false, -1};
+    for (size_t k = 0; tensor.is_output && k < call.outputs.size(); ++k) {
+      if (call.outputs[k].param->name == tensor.name) source.number = static_cast<int>(k);
     }
-    tensors_.push_back(tensor);
+    for (size_t k = 0; !tensor.is_output && k < call.inputs.size(); ++k) {
+      if (call.inputs[k].param->name != tensor.name) continue;
+      source.number = static_cast<int>(k);
+      source.is_stored = call.inputs[k].param->elem == ir::Elem::Storage();
+    }
+    TENON_ASSERT(source.number >= 0, "{}: the kernel needs {}", call.name(), tensor.name);
+    sources_.push_back(source);
   }
   for (int i = 0; i < kernel.num_sizes; ++i) sizes_.push_back(call.sizes.at(kernel.sizes[i]));
   for (int i = 0; i < kernel.num_scalars; ++i) {
     scalars_.push_back(ScalarOf(call, kernel.scalars[i]));
   }
+  tensors_.resize(sources_.size());
 }
 
-void GeneratedCall::Run(cpu::Target target) const {
-  RunRowKernel(kernel_, target, {tensors_, lead_rank_, sizes_, scalars_, storage_});
+void RowBinding::Run(cpu::Target target, const Resolved& call, std::span<const Tensor> outputs) {
+  std::vector<Buffer> casts;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    const Source& source = sources_[i];
+    const auto number = static_cast<size_t>(source.number);
+    if (!source.is_output && !call.inputs[number].present) continue;  // stays null
+    const Tensor& given = source.is_output ? outputs[number] : call.inputs[number].view;
+    Tensor& tensor = tensors_[i];
+    if (source.is_stored && given.dtype != call.storage) {
+      tensor = casts.emplace_back(DenseCopy(given, call.storage)).tensor();
+    } else if (source.is_output || !inputs_laid_out_) {
+      tensor = given;
+    } else {
+      tensor.data = given.data;
+    }
+    GiveMemory(tensor);
+  }
+  inputs_laid_out_ = true;
+  const int lead_rank = static_cast<int>(call.lead.size());
+  RunRowKernel(kernel_, target, {tensors_, lead_rank, sizes_, scalars_, call.storage});
 }
 
-void RunGenerated(const cpu::RowKernel& kernel, cpu::Target target, const Resolved& call,
-                  std::span<const Tensor> outputs) {
-  GeneratedCall(kernel, call, outputs).Run(target);
+void RunGenerated(cpu::Target target, const Resolved& call, std::span<const Tensor> outputs) {
+  if (call.row_binding == nullptr) {
+    call.row_binding = std::make_shared<RowBinding>(GeneratedKernel(call), call);
+  }
+  call.row_binding->Run(target, call, outputs);
 }
 
 }  // namespace tenon::ops

@@ -2,11 +2,9 @@
 
 #include "backend/cpu/parallel.h"
 #include "base/error.h"
-#include "ops/dispatch.h"
 #include "ops/resolve_cache.h"
 
 namespace tenon {
-
 Op Op::Find(std::string_view name) { return Op(&ops::FindOperator(name)); }
 std::vector<std::string> Op::Names() { return ops::OperatorNames(); }
 
@@ -40,20 +38,15 @@ std::vector<TensorSpec> Op::Infer(std::span<const Argument> arguments) const {
 }
 
 void Op::Run(std::span<const Argument> arguments, std::span<const Tensor> results) const {
-  const ops::Resolved& call = ops::ResolveRepeated(*form_, arguments);
-  ops::Dispatch(call, ops::OutputViews(call, results));
+  ops::ResolveRepeated(*form_, arguments).Run(results);
 }
 
 void Op::Run(std::span<const Argument> arguments, Allocate allocate, void* context) const {
-  const ops::Resolved& call = ops::ResolveRepeated(*form_, arguments);
-  const ops::Kernel& kernel = ops::ChooseKernel(call);  // before memory is taken
-  std::vector<Tensor> results;
-  if (form_->in_place == nullptr) {
-    for (size_t i = 0; i < call.outputs.size(); ++i) {
-      results.push_back(allocate(context, i, call.outputs[i].spec));
-    }
-  }
-  kernel.run(call, ops::OutputViews(call, results));
+  ops::ResolveRepeated(*form_, arguments)
+      .RunInto([&](size_t number, const TensorSpec& spec, Tensor& result) {
+        result = allocate(context, number, spec);
+        return true;
+      });
 }
 
 std::vector<Buffer> Op::Run(std::span<const Argument> arguments) const {

@@ -9,9 +9,9 @@
 namespace tenon::ops {
 namespace {
 
-void CheckResult(const Resolved& call, const BoundOutput& output, const Tensor& result) {
+// What does not depend on where the result lies.
+void CheckLayout(const Resolved& call, const BoundOutput& output, const Tensor& result) {
   const std::string& name = output.param->name;
-  CheckMemory(call.name(), name, result);
   TENON_CHECK(result.dtype == output.spec.dtype, "{}: {} must be {}, got {}", call.name(), name,
               DTypeName(output.spec.dtype), DTypeName(result.dtype));
   TENON_CHECK(std::equal(result.shape().begin(), result.shape().end(), output.spec.shape.begin(),
@@ -24,11 +24,6 @@ void CheckResult(const Resolved& call, const BoundOutput& output, const Tensor& 
               DeviceText(result.device, result.device_index));
   TENON_CHECK(!OverlapsItself(result), "{}: {} is written, but its elements overlap (strides {})",
               call.name(), name, StridesText(result));
-  for (const BoundInput& input : call.inputs) {
-    TENON_CHECK(!input.present || !ShareMemory(result, input.tensor),
-                "{}: {} is written, but shares memory with {}", call.name(), name,
-                input.param->name);
-  }
 }
 
 Tensor ResultView(const Resolved& call, const BoundOutput& output, const Tensor& result) {
@@ -45,24 +40,42 @@ Tensor ResultView(const Resolved& call, const BoundOutput& output, const Tensor&
 
 }  // namespace
 
+void CheckResultMemory(const Resolved& call, std::span<const Tensor> results) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const std::string& name = call.outputs[i].param->name;
+    CheckMemory(call.name(), name, results[i]);
+    for (const BoundInput& input : call.inputs) {
+      TENON_CHECK(!input.present || !ShareMemory(results[i], input.tensor),
+                  "{}: {} is written, but shares memory with {}", call.name(), name,
+                  input.param->name);
+    }
+    for (size_t k = 0; k < i; ++k) {
+      TENON_CHECK(!ShareMemory(results[i], results[k]),
+                  "{}: {} is written, but shares memory with {}", call.name(), name,
+                  call.outputs[k].param->name);
+    }
+  }
+}
+
 std::vector<Tensor> OutputViews(const Resolved& call, std::span<const Tensor> results) {
   const size_t expected = call.in_place != nullptr ? 0 : call.outputs.size();
   TENON_CHECK(results.size() == expected, "{}: gives {} results, got {} tensors for them",
               call.name(), expected, results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    CheckMemory(call.name(), call.outputs[i].param->name, results[i]);
+    CheckLayout(call, call.outputs[i], results[i]);
+  }
+  CheckResultMemory(call, results);
   std::vector<Tensor> views;
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     const BoundOutput& output = call.outputs[i];
-    if (output.over >= 0) {
-      views.push_back(output.none ? Tensor{} : call.inputs[static_cast<size_t>(output.over)].view);
-      continue;
+    if (output.none) {
+      views.emplace_back();
+    } else if (output.over >= 0) {
+      views.push_back(call.inputs[static_cast<size_t>(output.over)].view);
+    } else {
+      views.push_back(ResultView(call, output, results[i]));
     }
-    CheckResult(call, output, results[i]);
-    for (size_t k = 0; k < i; ++k) {
-      TENON_CHECK(!ShareMemory(results[i], results[k]),
-                  "{}: {} is written, but shares memory with {}", call.name(), output.param->name,
-                  call.outputs[k].param->name);
-    }
-    views.push_back(output.none ? Tensor{} : ResultView(call, output, results[i]));
   }
   return views;
 }

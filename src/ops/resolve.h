@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ struct BoundOutput {
   bool none = false;  // stands for an optional input that is not there: [0], and not computed
 };
 
+class RowBinding;  // ops/generated_row.h
+
 struct Resolved {
   const Operator* op = nullptr;
   const InPlaceForm* in_place = nullptr;
@@ -43,6 +46,8 @@ struct Resolved {
   int moved_axis = -1;             // axis of the caller's tensors that the body sees last
   std::vector<BoundInput> inputs;  // tensor parameters in schema order
   std::vector<BoundOutput> outputs;
+  // What the generated kernel looked up in this call when it first ran.
+  mutable std::shared_ptr<RowBinding> row_binding;
 
   const std::string& name() const { return in_place != nullptr ? in_place->name : op->name(); }
   const BoundInput* FindInput(std::string_view name) const;
@@ -58,6 +63,9 @@ void CheckWrittenInputs(const Resolved& call);
 // `none` ones. `results` are the caller's tensors (none for an in-place form), which are checked:
 // shape, dtype, device, and that no element is shared with another argument.
 std::vector<Tensor> OutputViews(const Resolved& call, std::span<const Tensor> results);
+
+// The part of OutputViews that depends on where the results lie.
+void CheckResultMemory(const Resolved& call, std::span<const Tensor> results);
 
 std::string DeviceText(Device device, int32_t index);  // "cpu", "cuda:0"
 

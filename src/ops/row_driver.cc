@@ -31,9 +31,19 @@ constexpr int64_t kBytesPerThread = 128 << 10;
 // Leading axes after collapsing: the last one is the kernel's row axis, the others are walked here.
 struct RowSpace {
   int rank = 0;
-  std::array<int64_t, kMaxRank> sizes{};
-  std::array<std::array<int64_t, kMaxRank>, kMaxTensors> strides{};
+  std::array<int64_t, kMaxRank> sizes;                             // of `rank` axes
+  std::array<std::array<int64_t, kMaxRank>, kMaxTensors> strides;  // of tensors with rows
   int64_t rows = 1;
+};
+
+// Not set to zero first, unlike an array of them: a call of one short row would notice.
+class RowTensors {
+ public:
+  RowTensor& operator[](int i) { return data()[i]; }
+  RowTensor* data() { return reinterpret_cast<RowTensor*>(memory_); }
+
+ private:
+  alignas(RowTensor) std::byte memory_[kMaxTensors * sizeof(RowTensor)];
 };
 
 // One call in the making; buffers live until it ends.
@@ -45,29 +55,31 @@ class RowRun {
                      arguments.tensors.size() == static_cast<size_t>(kernel.num_tensors),
                  "{}: {} tensors for a kernel of {}", kernel.op, arguments.tensors.size(),
                  kernel.num_tensors);
-    for (int i = 0; i < kernel.num_tensors; ++i) views_[i] = arguments.tensors[i];
+    for (int i = 0; i < kernel.num_tensors; ++i) views_[i] = &arguments.tensors[i];
   }
 
   void Run(cpu::RowFn fn) {
     if (!CollapseLead()) return;
     CheckIndices();
     for (int i = 0; i < kernel_.num_tensors; ++i) Prepare(i);
-    CollapseLead();  // copies have strides of their own
+    if (!copies_.empty()) CollapseLead();  // copies have strides of their own
     Launch(fn);
     for (const auto& [buffer, original] : copies_back_) CopyStrided(buffer, original);
   }
 
  private:
   const RowTensorInfo& Info(int i) const { return kernel_.tensors[i]; }
-  bool IsRow(int i) const { return Info(i).per_row && views_[i].data != nullptr; }
+  const Tensor& View(int i) const { return *views_[i]; }
+  bool IsRow(int i) const { return Info(i).per_row && View(i).data != nullptr; }
 
   // False when there is nothing to do.
   bool CollapseLead() {
     const int lead = arguments_.lead_rank;
-    space_ = {};
+    space_.rank = 0;
+    space_.rows = 1;
     const Tensor* shape = nullptr;
     for (int i = 0; i < kernel_.num_tensors && shape == nullptr; ++i) {
-      if (IsRow(i)) shape = &views_[i];
+      if (IsRow(i)) shape = &View(i);
     }
     TENON_ASSERT(shape != nullptr, "{}: no tensor has rows", kernel_.op);
     for (int axis = 0; axis < lead; ++axis) {
@@ -77,13 +89,13 @@ class RowRun {
       const int last = space_.rank - 1;
       bool merges = space_.rank > 0;
       for (int i = 0; merges && i < kernel_.num_tensors; ++i) {
-        merges = !IsRow(i) || space_.strides[i][last] == views_[i].strides[axis] * size;
+        merges = !IsRow(i) || space_.strides[i][last] == View(i).strides[axis] * size;
       }
       if (!merges) ++space_.rank;
       const int target = space_.rank - 1;
       space_.sizes[target] = merges ? space_.sizes[target] * size : size;
       for (int i = 0; i < kernel_.num_tensors; ++i) {
-        if (IsRow(i)) space_.strides[i][target] = views_[i].strides[axis];
+        if (IsRow(i)) space_.strides[i][target] = View(i).strides[axis];
       }
     }
     if (space_.rank == 0) {
@@ -95,8 +107,8 @@ class RowRun {
 
   void CheckIndices() const {
     for (int k = 0; k < kernel_.num_tables; ++k) {
-      const Tensor& table = views_[kernel_.tables[k].table];
-      const Tensor& index = views_[kernel_.tables[k].index];
+      const Tensor& table = View(kernel_.tables[k].table);
+      const Tensor& index = View(kernel_.tables[k].index);
       const int64_t rows = table.sizes[0];
       ForEachElement(index, [&](int64_t offset) {
         const int64_t value = index.dtype == DType::kI32 ? index.ptr<int32_t>()[offset]
@@ -108,52 +120,60 @@ class RowRun {
     }
   }
 
-  void* NewBuffer(int64_t bytes) {
-    buffers_.push_back(std::make_unique<std::byte[]>(static_cast<size_t>(bytes)));
-    return buffers_.back().get();
+  // Fresh memory of the view's shape, which takes the view's place.
+  const Tensor& Replace(int i, DType dtype) {
+    const Tensor& view = View(i);
+    auto copy = std::make_unique<Copy>();
+    copy->memory =
+        std::make_unique<std::byte[]>(static_cast<size_t>(view.numel() * ItemSize(dtype)));
+    copy->tensor = MakeTensor(copy->memory.get(), dtype, view.shape());
+    views_[i] = &copy->tensor;
+    copies_.push_back(std::move(copy));
+    return *views_[i];
   }
 
   void Prepare(int i) {
-    Tensor& view = views_[i];
+    const Tensor& view = View(i);
     if (view.data == nullptr || Info(i).role == RowRole::kIndex) return;
     if (Info(i).role == RowRole::kParam) {
       if (view.dtype == DType::kF32 && IsContiguous(view)) return;
-      const Tensor wide =
-          MakeTensor(NewBuffer(view.numel() * int64_t{sizeof(float)}), DType::kF32, view.shape());
-      WidenStrided(view, wide);
-      view = wide;
+      WidenStrided(view, Replace(i, DType::kF32));
       return;
     }
     const int first = Info(i).per_row ? arguments_.lead_rank : 1;
     if (view.rank <= first || view.stride(-1) == 1 || view.size(-1) == 1) return;
-    const Tensor packed =
-        MakeTensor(NewBuffer(view.numel() * ItemSize(view.dtype)), view.dtype, view.shape());
+    const Tensor& packed = Replace(i, view.dtype);
     if (Info(i).is_output) {
       copies_back_.emplace_back(packed, view);
     } else {
       CopyStrided(view, packed);
     }
-    view = packed;
   }
 
-  RowTensor KernelTensor(int i) const {
-    const Tensor& view = views_[i];
-    RowTensor tensor{view.data, view.dtype, {}};
+  void Describe(int i, RowTensor& tensor) const {
+    const Tensor& view = View(i);
+    tensor.data = view.data;
+    tensor.dtype = view.dtype;
+    int64_t* stride = tensor.strides;
+    if (Info(i).per_row) *stride++ = IsRow(i) ? space_.strides[i][space_.rank - 1] : 0;
     const int skip = Info(i).per_row ? arguments_.lead_rank : 0;
-    if (Info(i).per_row) tensor.strides[0] = space_.strides[i][space_.rank - 1];
-    for (int axis = skip; axis < view.rank; ++axis) {
-      tensor.strides[axis - skip + (Info(i).per_row ? 1 : 0)] = view.strides[axis];
-    }
-    return tensor;
+    for (int axis = skip; axis < view.rank; ++axis) *stride++ = view.strides[axis];
+  }
+
+  int64_t RowBytes(int i) const {
+    const Tensor& view = View(i);
+    int64_t bytes = ItemSize(view.dtype);
+    for (int axis = arguments_.lead_rank; axis < view.rank; ++axis) bytes *= view.sizes[axis];
+    return bytes;
   }
 
   void Launch(cpu::RowFn fn) const {
-    std::array<RowTensor, kMaxTensors> tensors;
+    RowTensors tensors;
     int64_t row_bytes = 0;
     for (int i = 0; i < kernel_.num_tensors; ++i) {
-      tensors[i] = KernelTensor(i);
+      Describe(i, tensors[i]);
       if (!IsRow(i)) continue;
-      const int64_t bytes = views_[i].numel() / space_.rows * ItemSize(views_[i].dtype);
+      const int64_t bytes = RowBytes(i);
       row_bytes += bytes;
     }
     const bool stream =
@@ -176,7 +196,7 @@ class RowRun {
     while (begin < end) {
       const int64_t first = begin % inner;
       const int64_t last = std::min(inner, first + end - begin);
-      std::array<RowTensor, kMaxTensors> tensors;
+      RowTensors tensors;
       for (int i = 0; i < kernel_.num_tensors; ++i) {
         tensors[i] = call.tensors[i];
         if (!IsRow(i)) continue;
@@ -195,9 +215,13 @@ class RowRun {
 
   const RowKernel& kernel_;
   const RowArguments& arguments_;
-  std::array<Tensor, kMaxTensors> views_;
+  struct Copy {
+    std::unique_ptr<std::byte[]> memory;
+    Tensor tensor;
+  };
+  std::array<const Tensor*, kMaxTensors> views_;
   RowSpace space_;
-  std::vector<std::unique_ptr<std::byte[]>> buffers_;
+  std::vector<std::unique_ptr<Copy>> copies_;
   std::vector<std::pair<Tensor, Tensor>> copies_back_;
 };
 

@@ -173,7 +173,7 @@ Bits WithOneNan(Bits bits, const Case& test) {
 
 Bits RunBits(Case& test, cpu::Target target) {
   test.FillTensors();
-  RunGenerated(GeneratedKernel(test.call()), target, test.call(), test.OutputViews());
+  RunGenerated(target, test.call(), test.OutputViews());
   EXPECT_TRUE(test.GuardsIntact()) << "memory outside the tensors was written";
   Bits bits;
   for (const Tensor& tensor : test.written()) bits.push_back(BitsOf(tensor));
