@@ -1,4 +1,6 @@
 // tenon doctor: what Tenon finds on this machine.
+#include <dlfcn.h>
+
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,8 +11,11 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "fuse/compile.h"
+#include "fuse/process.h"
 
 namespace tenon::cli {
 namespace {
@@ -43,12 +48,83 @@ std::string CacheText() {
   return CacheDir();
 }
 
+// "avx3 (this CPU has avx2, avx3)"
+std::string InstructionSets() {
+  std::vector<std::string> names;
+  for (cpu::Target target : cpu::SupportedTargets()) names.emplace_back(cpu::TargetName(target));
+  return fmt::format("{} (this CPU has {})", cpu::TargetName(cpu::ChosenTarget()),
+                     Join(names, ", "));
+}
+
+// What only some of Tenon needs may be missing: that is said, and is no failure.
+std::string HostCompilerText() {
+  try {
+    return fuse::FindHostCompiler().version;
+  } catch (const UsageError& error) {
+    return fmt::format("not found ({})", error.what());
+  }
+}
+
+std::string CudaDriver() {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return "not found (libcuda.so.1)";
+  const auto version_of = reinterpret_cast<int (*)(int*)>(dlsym(library, "cuDriverGetVersion"));
+  int version = 0;
+  const bool known = version_of != nullptr && version_of(&version) == 0;
+  dlclose(library);
+  return known ? fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10)
+               : "libcuda.so.1 gives no version";
+}
+
+std::string CudaCompiler() {
+  const fuse::ProcessResult result = fuse::RunProcess({"nvcc", "--version"});
+  if (!result.started) return "nvcc not found";
+  for (const std::string& line : Split(result.output, '\n')) {
+    if (line.find("release") != std::string::npos) return std::string(Strip(line));
+  }
+  return "nvcc gives no version";
+}
+
+// Asks the python3 in PATH; the package lies beside this program, as installed or as built.
+std::string PyTorch() {
+  constexpr std::string_view kScript = R"py(
+import os, pathlib, sys
+home = pathlib.Path(sys.argv[1]).resolve().parents[1]
+for folder in (home.parent, home.parents[1] / "python"):
+    if (folder / "tenon" / "torch.py").exists():
+        sys.path.insert(0, str(folder))
+        break
+if (home / "lib" / "libtenon.so").exists():
+    os.environ.setdefault("TENON_LIBRARY", str(home / "lib" / "libtenon.so"))
+try:
+    import torch
+except ImportError as error:
+    print(f"not found ({error})")
+    raise SystemExit
+text = f"{torch.__version__} with {torch.get_num_threads()} threads"
+try:
+    import tenon.torch
+    print(f"{text}; the extension loads: {len(tenon.names())} operators")
+except Exception as error:
+    print(f"{text}; the extension does not load: {error}")
+)py";
+  const fuse::ProcessResult result =
+      fuse::RunProcess({"python3", "-c", std::string(kScript),
+                        std::filesystem::read_symlink("/proc/self/exe").string()});
+  if (!result.started) return "not found (there is no python3)";
+  const std::vector<std::string> lines = Split(Strip(result.output), '\n');
+  return result.exit_code == 0 ? lines.back() : fmt::format("not usable ({})", lines.back());
+}
+
 std::vector<Finding> Examine() {
   std::vector<Finding> findings;
   findings.push_back({"version", TENON_VERSION});
-  findings.push_back(
-      Look("instruction set", [] { return std::string(cpu::TargetName(cpu::ChosenTarget())); }));
+  findings.push_back(Look("instruction set", InstructionSets));
   findings.push_back(Look("threads", [] { return std::to_string(cpu::NumThreads()); }));
+  findings.push_back(Look("host compiler", HostCompilerText));
+  findings.push_back(Look("CUDA driver", CudaDriver));
+  findings.push_back(Look("CUDA compiler", CudaCompiler));
+  findings.push_back(Look("PyTorch", PyTorch));
   findings.push_back(Look("cache folder", CacheText));
   for (const EnvVariable& variable : EnvTable()) {
     if (!variable.name.starts_with("TENON_")) continue;
@@ -94,8 +170,9 @@ int Run(const Options& options) {
 void AddDoctor(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "doctor",
-      "Shows what Tenon finds on this machine: instruction set, threads, cache folder and the\n"
-      "environment variables that are set. Exits with 1 when something is not usable.");
+      "Shows what Tenon finds on this machine: instruction sets, threads, compilers, CUDA driver,\n"
+      "PyTorch and its extension, cache folder, and the environment variables that are set. Exits\n"
+      "with 1 when something that every use needs is not usable.");
   const auto options = std::make_shared<Options>();
   AddFormat(command, options->format, {"text", "json"});
   command->add_flag("--env-table", options->env_table,
