@@ -146,6 +146,44 @@ Value Interpreter::SuperAttribute(const SuperObject* super, const std::string& n
   return {};
 }
 
+Value Interpreter::OwnAttribute(ClassObject* cls, const std::string& name) {
+  const Value value = ClassAttribute(cls, name);
+  if (value.Defined()) return BindAttribute(value, cls, cls);
+  if (name == "__name__" || name == "__qualname__") return NewString(cls->name);
+  if (name == "__module__") return NewString(cls->module->name);
+  if (name == "__mro__") {
+    std::vector<Value> order(cls->linearisation.begin(), cls->linearisation.end());
+    return NewTuple(std::move(order));
+  }
+  const bool members = name == "__members__" && cls->is_enum;
+  if (name != "__dict__" && !members) return {};
+  auto* dict = heap.New<DictObject>();
+  if (members) {
+    for (const Value& member : Iterate(cls)) {
+      dict->table.Set(RequireAttribute(member, "name"), member);
+    }
+  } else {
+    for (const std::string& own : cls->scope.order) {
+      dict->table.Set(NewString(own), NewUnknown(cls->name + "." + own));
+    }
+  }
+  return dict;
+}
+
+namespace {
+
+Value FunctionAttribute(Interpreter& in, const FunctionObject* function, const std::string& name) {
+  for (const auto& [key, value] : function->attributes) {
+    if (key == name) return value;
+  }
+  if (name == "__name__") return in.NewString(function->name);
+  if (name == "__qualname__") return in.NewString(function->qualified);
+  if (name == "__module__") return in.NewString(function->module->name);
+  return {};
+}
+
+}  // namespace
+
 Value Interpreter::Attribute(const Value& object, const std::string& name) {
   if (object.tag != Value::Tag::kObject) {
     const Value method = MethodOf(object, name);
@@ -168,42 +206,10 @@ Value Interpreter::Attribute(const Value& object, const std::string& name) {
       return TensorAttribute(*this, object, name);
     case ObjectKind::kSuper:
       return SuperAttribute(object.As<SuperObject>(), name);
-    case ObjectKind::kClass: {
-      auto* cls = object.As<ClassObject>();
-      const Value value = ClassAttribute(cls, name);
-      if (value.Defined()) return BindAttribute(value, object, cls);
-      if (name == "__name__" || name == "__qualname__") return NewString(cls->name);
-      if (name == "__module__") return NewString(cls->module->name);
-      if (name == "__dict__") {
-        auto* dict = heap.New<DictObject>();
-        for (const std::string& own : cls->scope.order) {
-          dict->table.Set(NewString(own), NewUnknown(cls->name + "." + own));
-        }
-        return dict;
-      }
-      if (name == "__mro__") {
-        std::vector<Value> order(cls->linearisation.begin(), cls->linearisation.end());
-        return NewTuple(std::move(order));
-      }
-      if (name == "__members__" && cls->is_enum) {
-        auto* dict = heap.New<DictObject>();
-        for (const Value& member : Iterate(object)) {
-          dict->table.Set(RequireAttribute(member, "name"), member);
-        }
-        return dict;
-      }
-      return {};
-    }
-    case ObjectKind::kFunction: {
-      auto* function = object.As<FunctionObject>();
-      for (const auto& [key, value] : function->attributes) {
-        if (key == name) return value;
-      }
-      if (name == "__name__") return NewString(function->name);
-      if (name == "__qualname__") return NewString(function->qualified);
-      if (name == "__module__") return NewString(function->module->name);
-      return {};
-    }
+    case ObjectKind::kClass:
+      return OwnAttribute(object.As<ClassObject>(), name);
+    case ObjectKind::kFunction:
+      return FunctionAttribute(*this, object.As<FunctionObject>(), name);
     case ObjectKind::kBoundMethod: {
       const auto* method = object.As<BoundMethodObject>();
       if (name == "__self__") return method->self;

@@ -70,6 +70,7 @@ Value Zip(In in, Args a) {
   std::vector<Value> items;
   for (size_t i = 0; i < rows; ++i) {
     std::vector<Value> row;
+    row.reserve(columns.size());
     for (const auto& column : columns) row.push_back(column[i]);
     items.push_back(in.NewTuple(std::move(row)));
   }

@@ -20,9 +20,9 @@ int DataFlow::Producer(int id) const {
 }
 
 const std::vector<int>& DataFlow::Consumers(int id) const {
-  static const std::vector<int> kNone;
+  static const std::vector<int> none;
   const auto found = consumers_.find(id);
-  return found == consumers_.end() ? kNone : found->second;
+  return found == consumers_.end() ? none : found->second;
 }
 
 int DataFlow::ProducerOf(const TracedOp& op, size_t input) const {

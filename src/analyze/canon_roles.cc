@@ -158,7 +158,7 @@ class Roles {
                          At(source).op == "qkv_proj" && !op.in[0].axes.empty();
       if (parts) {
         const bool sharded = op.in[0].axes.back().ends_with("/tp");
-        const char* const kParts[] = {"q", "k", "v"};
+        constexpr std::string_view kParts[] = {"q", "k", "v"};
         for (size_t i = 0; i < 3; ++i) {
           names[op.out[i].id] = std::string(kParts[i]) + (sharded ? "/tp" : "");
           packed_ = op.in[0].axes.back();

@@ -94,73 +94,6 @@ bool Interpreter::Truth(const Value& value, const Node* at, Namespace* env) {
   return false;
 }
 
-std::vector<Value> Interpreter::Iterate(const Value& value) {
-  if (auto* list = value.As<ListObject>()) return list->items;
-  if (auto* tuple = value.As<TupleObject>()) return tuple->items;
-  if (auto* iterator = value.As<IteratorObject>()) {
-    const size_t first = iterator->next;
-    iterator->next = iterator->items.size();
-    return {iterator->items.begin() + static_cast<std::ptrdiff_t>(first), iterator->items.end()};
-  }
-  std::vector<Value> items;
-  if (auto* dict = value.As<DictObject>()) {
-    for (const auto& entry : dict->table.entries) items.push_back(entry.first);
-    return items;
-  }
-  if (auto* set = value.As<SetObject>()) {
-    for (const auto& entry : set->table.entries) items.push_back(entry.first);
-    return items;
-  }
-  if (value.Is(ObjectKind::kUnknown) || value.Is(ObjectKind::kExternal)) {
-    if (strict) Refuse("a loop over " + Repr(value));
-    return items;
-  }
-  if (auto* cls = value.As<ClassObject>(); cls != nullptr && cls->is_enum) {
-    for (const std::string& name : cls->scope.order) {
-      const Value member = ClassAttribute(cls, name);
-      if (IsInstance(member, cls)) items.push_back(member);
-    }
-    return items;
-  }
-  if (auto* tensor = value.As<TensorObject>()) {
-    // Unpacking a tensor selects along its first axis, whose size must be a number.
-    const auto length = tensor->shape.empty() ? std::nullopt : tensor->shape[0].constant();
-    if (length) {
-      for (int64_t i = 0; i < *length; ++i) {
-        items.push_back(Subscript(value, Value::Int(i)));
-      }
-      return items;
-    }
-    if (strict) Refuse("a loop over a tensor of unknown length");
-    return items;
-  }
-  if (auto* instance = value.As<InstanceObject>()) {
-    if (instance->native.Defined()) return Iterate(instance->native);
-    if (ClassAttribute(instance->cls, "__iter__").Defined()) {
-      return Iterate(CallMethod(value, "__iter__"));
-    }
-    if (instance->cls->is_dataclass) {
-      for (const auto& [name, unused] : DataclassFields(instance->cls)) {
-        items.push_back(RequireAttribute(value, name));
-      }
-      return items;
-    }
-    if (ClassAttribute(instance->cls, "__len__").Defined()) {
-      const Value length = CallMethod(value, "__len__");
-      for (int64_t i = 0; length.IsInt() && i < length.integer; ++i) {
-        items.push_back(Subscript(value, Value::Int(i)));
-      }
-      return items;
-    }
-    if (instance->open) return items;
-  }
-  if (const std::string* text = Text(value)) {
-    for (const char c : *text) items.push_back(NewString(std::string(1, c)));
-    return items;
-  }
-  Raise("TypeError", Repr(value) + " is not iterable");
-}
-
 Value Interpreter::Eval(const Node* node, Namespace* env) {
   CountStep();
   switch (node->kind) {
@@ -172,8 +105,6 @@ Value Interpreter::Eval(const Node* node, Namespace* env) {
       return Value::Float(node->real);
     case Kind::kString:
       return NewString(node->text);
-    case Kind::kFormat:
-      return EvalFormat(node, env);
     case Kind::kTrue:
       return Value::Bool(true);
     case Kind::kFalse:
@@ -182,6 +113,15 @@ Value Interpreter::Eval(const Node* node, Namespace* env) {
       return Value::None();
     case Kind::kEllipsis:
       return Value::Ellipsis();
+    default:
+      return EvalCompound(node, env);
+  }
+}
+
+Value Interpreter::EvalCompound(const Node* node, Namespace* env) {
+  switch (node->kind) {
+    case Kind::kFormat:
+      return EvalFormat(node, env);
     case Kind::kAttribute: {
       const Value object = Eval(node->kids[0], env);
       frames_.back().at = node;
@@ -193,48 +133,19 @@ Value Interpreter::Eval(const Node* node, Namespace* env) {
       frames_.back().at = node;
       return Subscript(object, index);
     }
-    case Kind::kSlice: {
-      auto* slice = heap.New<SliceObject>();
-      Value* parts[] = {&slice->start, &slice->stop, &slice->step};
-      for (size_t i = 0; i < 3; ++i) {
-        *parts[i] = node->kids[i] == nullptr ? Value::None() : Eval(node->kids[i], env);
-      }
-      return slice;
-    }
+    case Kind::kSlice:
+      return EvalSlice(node, env);
     case Kind::kCall:
       return EvalCall(node, env);
-    case Kind::kUnary: {
-      const Value operand = Eval(node->kids[0], env);
-      frames_.back().at = node;
-      return Unary(node->op, operand);
-    }
-    case Kind::kBinary: {
-      const Value left = Eval(node->kids[0], env);
-      const Value right = Eval(node->kids[1], env);
-      frames_.back().at = node;
-      return Binary(node->op, left, right);
-    }
+    case Kind::kUnary:
+    case Kind::kBinary:
+      return EvalArithmetic(node, env);
     case Kind::kCompare:
       return EvalCompare(node, env);
     case Kind::kAnd:
-    case Kind::kOr: {
-      const Value left = Eval(node->kids[0], env);
-      const std::optional<bool> known = KnownTruth(left);
-      const bool is_and = node->kind == Kind::kAnd;
-      if (known) return *known == is_and ? Eval(node->kids[1], env) : left;
-      if (strict) Refuse("'and' or 'or' on a tensor's values");
-      // `unknown and False` is False, `unknown or True` is True.
-      const Value right = Eval(node->kids[1], env);
-      const std::optional<bool> other = KnownTruth(right);
-      if (other && *other != is_and) return right;
-      return NewUnknown(env->module->file->Excerpt(*node));
-    }
-    case Kind::kNot: {
-      const Value value = Eval(node->kids[0], env);
-      const std::optional<bool> known = KnownTruth(value);
-      if (strict && !known) Refuse("'not' of a tensor's values");
-      return known ? Value::Bool(!*known) : NewUnknown("not " + Repr(value));
-    }
+    case Kind::kOr:
+    case Kind::kNot:
+      return EvalLogic(node, env);
     case Kind::kIfElse: {
       const bool taken = Truth(Eval(node->kids[0], env), node->kids[0], env);
       return Eval(node->kids[taken ? 1 : 2], env);
@@ -242,16 +153,10 @@ Value Interpreter::Eval(const Node* node, Namespace* env) {
     case Kind::kLambda:
       return MakeFunction(node, env);
     case Kind::kTuple:
-      return NewTuple(EvalItems(node, env));
     case Kind::kList:
-      return NewList(EvalItems(node, env));
-    case Kind::kSet: {
-      auto* set = heap.New<SetObject>();
-      for (const Value& item : EvalItems(node, env)) set->table.Set(item, Value::None());
-      return set;
-    }
+    case Kind::kSet:
     case Kind::kDict:
-      return EvalDict(node, env);
+      return EvalDisplay(node, env);
     case Kind::kListComp:
     case Kind::kSetComp:
     case Kind::kDictComp:
@@ -263,21 +168,66 @@ Value Interpreter::Eval(const Node* node, Namespace* env) {
       return value;
     }
     case Kind::kYield:
-    case Kind::kYieldFrom: {
-      const Value value = node->kids[0] == nullptr ? Value::None() : Eval(node->kids[0], env);
-      if (!yields_.empty()) {
-        if (node->kind == Kind::kYield) {
-          yields_.back()->push_back(value);
-        } else {
-          for (const Value& item : Iterate(value)) yields_.back()->push_back(item);
-        }
-      }
-      return Value::None();
-    }
+    case Kind::kYieldFrom:
+      return EvalYield(node, env);
     default:
       if (strict) Refuse("this expression");
       return NewUnknown(env->module->file->Excerpt(*node));
   }
+}
+
+Value Interpreter::EvalSlice(const Node* node, Namespace* env) {
+  auto* slice = heap.New<SliceObject>();
+  Value* parts[] = {&slice->start, &slice->stop, &slice->step};
+  for (size_t i = 0; i < 3; ++i) {
+    *parts[i] = node->kids[i] == nullptr ? Value::None() : Eval(node->kids[i], env);
+  }
+  return slice;
+}
+
+Value Interpreter::EvalArithmetic(const Node* node, Namespace* env) {
+  const Value left = Eval(node->kids[0], env);
+  const Value right = node->kind == Kind::kBinary ? Eval(node->kids[1], env) : Value();
+  frames_.back().at = node;
+  return node->kind == Kind::kBinary ? Binary(node->op, left, right) : Unary(node->op, left);
+}
+
+Value Interpreter::EvalLogic(const Node* node, Namespace* env) {
+  const Value left = Eval(node->kids[0], env);
+  const std::optional<bool> known = KnownTruth(left);
+  if (node->kind == Kind::kNot) {
+    if (strict && !known) Refuse("'not' of a tensor's values");
+    return known ? Value::Bool(!*known) : NewUnknown("not " + Repr(left));
+  }
+  const bool is_and = node->kind == Kind::kAnd;
+  if (known) return *known == is_and ? Eval(node->kids[1], env) : left;
+  if (strict) Refuse("'and' or 'or' on a tensor's values");
+  // `unknown and False` is False, `unknown or True` is True.
+  const Value right = Eval(node->kids[1], env);
+  const std::optional<bool> other = KnownTruth(right);
+  if (other && *other != is_and) return right;
+  return NewUnknown(env->module->file->Excerpt(*node));
+}
+
+Value Interpreter::EvalYield(const Node* node, Namespace* env) {
+  const Value value = node->kids[0] == nullptr ? Value::None() : Eval(node->kids[0], env);
+  if (yields_.empty()) return Value::None();
+  if (node->kind == Kind::kYield) {
+    yields_.back()->push_back(value);
+  } else {
+    for (const Value& item : Iterate(value)) yields_.back()->push_back(item);
+  }
+  return Value::None();
+}
+
+Value Interpreter::EvalDisplay(const Node* node, Namespace* env) {
+  if (node->kind == Kind::kDict) return EvalDict(node, env);
+  std::vector<Value> items = EvalItems(node, env);
+  if (node->kind == Kind::kTuple) return NewTuple(std::move(items));
+  if (node->kind == Kind::kList) return NewList(std::move(items));
+  auto* set = heap.New<SetObject>();
+  for (const Value& item : items) set->table.Set(item, Value::None());
+  return set;
 }
 
 std::vector<Value> Interpreter::EvalItems(const Node* node, Namespace* env) {

@@ -76,10 +76,12 @@ class Interpreter {
   // --- expressions.cc
   Value Eval(const Node* node, Namespace* env);
   Value LookUp(const std::string& name, Namespace* env);
-  std::vector<Value> Iterate(const Value& value);  // raises TypeError; Unknown gives nothing
   bool Truth(const Value& value, const Node* at, Namespace* env);
   // Nothing when it is not known.
   std::optional<bool> KnownTruth(const Value& value);
+
+  // --- iteration.cc
+  std::vector<Value> Iterate(const Value& value);  // raises TypeError; Unknown gives nothing
 
   // --- operators.cc, subscripts.cc
   Value Binary(Operator op, const Value& left, const Value& right);
@@ -156,6 +158,7 @@ class Interpreter {
   // scope.cc
   void AddBindings(LazyScope* scope, const Node* statement, std::vector<Guard>& guards);
   void AddTarget(LazyScope* scope, const Node* target, const Binding& binding);
+  void AddLoop(LazyScope* scope, const Node* statement, const Binding& binding);
   bool Active(LazyScope* scope, const Binding& binding);
   size_t DecideArm(LazyScope* scope, const Node* statement);
   void RunBinding(LazyScope* scope, const Binding& binding, const std::string& name);
@@ -163,6 +166,9 @@ class Interpreter {
   // statements.cc
   Flow RunStatement(const Node* node, Namespace* env);
   Flow RunLoop(const Node* node, Namespace* env);
+  Flow RunIf(const Node* node, Namespace* env);
+  void RunAssert(const Node* node, Namespace* env);
+  void RunDefinition(const Node* node, Namespace* env);
   Flow RunTry(const Node* node, Namespace* env);
   Flow RunHandlers(const Node* node, Namespace* env, const PythonError& error);
   Flow RunWith(const Node* node, Namespace* env);
@@ -176,6 +182,7 @@ class Interpreter {
   bool Matches(const Node* pattern, const Value& subject, Namespace* env);
 
   // expressions.cc
+  Value EvalCompound(const Node* node, Namespace* env);  // neither a name nor a literal
   Value EvalCall(const Node* node, Namespace* env);
   Value EvalSuper(const Node* node, Namespace* env);
   Arguments EvalArguments(const Node* call, size_t first, Namespace* env);
@@ -184,10 +191,19 @@ class Interpreter {
   Value EvalComprehension(const Node* node, Namespace* env);
   void Comprehend(const Node* node, size_t clause, Namespace* env,
                   const std::function<void(Namespace*)>& each);
+  Value EvalSlice(const Node* node, Namespace* env);
+  Value EvalArithmetic(const Node* node, Namespace* env);
+  Value EvalLogic(const Node* node, Namespace* env);
+  Value EvalYield(const Node* node, Namespace* env);
+  Value EvalDisplay(const Node* node, Namespace* env);  // (...), [...] or {...}
   Value EvalDict(const Node* node, Namespace* env);
   std::vector<Value> EvalItems(const Node* node, Namespace* env);
 
+  // iteration.cc
+  std::optional<std::vector<Value>> IterateInstance(InstanceObject* instance);
+
   // operators.cc
+  std::optional<bool> Contains(const Value& container, const Value& item);  // nothing: unknown
   std::optional<bool> SymbolicCompare(Operator op, const Dim& left, const Dim& right);
 
   // calls.cc
@@ -208,6 +224,7 @@ class Interpreter {
   Value InstanceAttribute(InstanceObject* instance, const std::string& name);
   Value BindAttribute(const Value& attribute, const Value& self, ClassObject* cls);
   Value SuperAttribute(const SuperObject* super, const std::string& name);
+  Value OwnAttribute(ClassObject* cls, const std::string& name);  // of the class itself
   Value MethodOf(const Value& object, const std::string& name);
 
   void CountStep() {

@@ -146,65 +146,78 @@ std::optional<bool> Interpreter::SymbolicCompare(Operator op, const Dim& left, c
   return Ordered<int64_t>(op, *value, 0);
 }
 
-Value Interpreter::Binary(Operator op, const Value& left_value, const Value& right_value) {
-  const Value left = Native(left_value);
-  const Value right = Native(right_value);
-  if (left.Is(ObjectKind::kTensor) || right.Is(ObjectKind::kTensor)) {
-    return TensorBinary(*this, std::string(MethodName(op)), left, right);
+namespace {
+
+Value NumberBinary(Interpreter& in, Operator op, const Value& left, const Value& right) {
+  const bool divides = op == Operator::kDiv || op == Operator::kFloorDiv || op == Operator::kMod;
+  if (divides && right.AsReal() == 0) in.Raise("ZeroDivisionError", "division by zero");
+  if (left.IsBool() && right.IsBool() && op >= Operator::kBitAnd && op <= Operator::kBitXor) {
+    return Value::Bool(IntegerResult(op, left.AsInt(), right.AsInt()).integer != 0);
   }
-  if (left.IsNumber() && right.IsNumber()) {
-    const bool divides = op == Operator::kDiv || op == Operator::kFloorDiv || op == Operator::kMod;
-    if (divides && right.AsReal() == 0) Raise("ZeroDivisionError", "division by zero");
-    if (left.IsBool() && right.IsBool() && op >= Operator::kBitAnd && op <= Operator::kBitXor) {
-      return Value::Bool(IntegerResult(op, left.AsInt(), right.AsInt()).integer != 0);
-    }
-    return left.IsFloat() || right.IsFloat() ? RealResult(op, left.AsReal(), right.AsReal())
-                                             : IntegerResult(op, left.AsInt(), right.AsInt());
+  return left.IsFloat() || right.IsFloat() ? RealResult(op, left.AsReal(), right.AsReal())
+                                           : IntegerResult(op, left.AsInt(), right.AsInt());
+}
+
+// Nothing when the result is no size for all values of the symbols.
+std::optional<Dim> SizeBinary(Operator op, const Dim& a, const Dim& b) {
+  switch (op) {
+    case Operator::kAdd:
+      return a + b;
+    case Operator::kSub:
+      return a - b;
+    case Operator::kMul:
+      return a * b;
+    case Operator::kFloorDiv:
+      return Dim::DivideExactly(a, b);
+    case Operator::kMod:
+      return Dim::DivideExactly(a, b) ? std::optional(Dim(0)) : std::nullopt;
+    default:
+      return std::nullopt;
   }
-  const std::optional<Dim> a = ToDim(left);
-  const std::optional<Dim> b = ToDim(right);
-  if (a && b) {
-    if (op == Operator::kAdd) return FromDim(*a + *b);
-    if (op == Operator::kSub) return FromDim(*a - *b);
-    if (op == Operator::kMul) return FromDim(*a * *b);
-    if (op == Operator::kFloorDiv) {
-      if (const auto quotient = Dim::DivideExactly(*a, *b)) return FromDim(*quotient);
-    }
-    if (op == Operator::kMod && Dim::DivideExactly(*a, *b)) return Value::Int(0);
-    return NewUnknown(fmt::format("{} {} {}", Repr(left), OperatorText(op), Repr(right)));
-  }
-  const std::string* text = Text(left);
+}
+
+bool IsSequence(const Value& value) {
+  return value.Is(ObjectKind::kList) || value.Is(ObjectKind::kTuple);
+}
+
+Value NewLike(Interpreter& in, const Value& sequence, std::vector<Value> items) {
+  return sequence.Is(ObjectKind::kList) ? in.NewList(std::move(items))
+                                        : in.NewTuple(std::move(items));
+}
+
+// Strings, lists and tuples, joined or repeated; undefined for anything else.
+Value SequenceBinary(Interpreter& in, Operator op, const Value& left, const Value& right) {
   if (op == Operator::kAdd) {
-    if (text != nullptr && Text(right) != nullptr) return NewString(*text + *Text(right));
-    const bool lists = left.Is(ObjectKind::kList) && right.Is(ObjectKind::kList);
-    if (lists || (left.Is(ObjectKind::kTuple) && right.Is(ObjectKind::kTuple))) {
-      std::vector<Value> items = Iterate(left);
-      for (const Value& item : Iterate(right)) items.push_back(item);
-      return lists ? NewList(std::move(items)) : NewTuple(std::move(items));
+    if (Text(left) != nullptr && Text(right) != nullptr) {
+      return in.NewString(*Text(left) + *Text(right));
     }
+    if (!IsSequence(left) || !IsSequence(right)) return {};
+    if (left.Is(ObjectKind::kList) != right.Is(ObjectKind::kList)) return {};
+    std::vector<Value> items = in.Iterate(left);
+    for (const Value& item : in.Iterate(right)) items.push_back(item);
+    return NewLike(in, left, std::move(items));
   }
-  if (op == Operator::kMul && (left.IsInt() || right.IsInt())) {
-    const Value& sequence = left.IsInt() ? right : left;
-    const int64_t count = std::min<int64_t>(left.IsInt() ? left.integer : right.integer, 100'000);
-    if (const std::string* piece = Text(sequence)) {
-      std::string repeated;
-      for (int64_t i = 0; i < count; ++i) repeated += *piece;
-      return NewString(std::move(repeated));
-    }
-    if (sequence.Is(ObjectKind::kList) || sequence.Is(ObjectKind::kTuple)) {
-      std::vector<Value> repeated;
-      const std::vector<Value> items = Iterate(sequence);
-      for (int64_t i = 0; i < count; ++i) {
-        repeated.insert(repeated.end(), items.begin(), items.end());
-      }
-      return sequence.Is(ObjectKind::kList) ? NewList(std::move(repeated))
-                                            : NewTuple(std::move(repeated));
-    }
+  if (op != Operator::kMul || !(left.IsInt() || right.IsInt())) return {};
+  constexpr int64_t kMostRepeats = 100'000;
+  const Value& sequence = left.IsInt() ? right : left;
+  const int64_t count = std::min(left.IsInt() ? left.integer : right.integer, kMostRepeats);
+  if (const std::string* piece = Text(sequence)) {
+    std::string repeated;
+    for (int64_t i = 0; i < count; ++i) repeated += *piece;
+    return in.NewString(std::move(repeated));
   }
-  if (op == Operator::kMod && text != nullptr) return NewString(*text);  // %-formats: messages
+  if (!IsSequence(sequence)) return {};
+  std::vector<Value> repeated;
+  const std::vector<Value> items = in.Iterate(sequence);
+  for (int64_t i = 0; i < count; ++i) repeated.insert(repeated.end(), items.begin(), items.end());
+  return NewLike(in, sequence, std::move(repeated));
+}
+
+// Sets and dicts, joined or cut; undefined for anything else.
+Value TableBinary(Interpreter& in, Operator op, const Value& left, const Value& right) {
   if (auto* set = left.As<SetObject>(); set != nullptr && right.Is(ObjectKind::kSet)) {
     auto* other = right.As<SetObject>();
-    auto* result = heap.New<SetObject>();
+    auto* result = in.heap.New<SetObject>();
     for (const auto& [key, unused] : set->table.entries) {
       const bool both = other->table.Find(key) != nullptr;
       const bool keep = op == Operator::kBitAnd ? both : op == Operator::kSub ? !both : true;
@@ -215,16 +228,34 @@ Value Interpreter::Binary(Operator op, const Value& left_value, const Value& rig
     }
     return result;
   }
-  if (op == Operator::kBitOr) {
-    if (auto* dict = left.As<DictObject>(); dict != nullptr && right.Is(ObjectKind::kDict)) {
-      auto* merged = heap.New<DictObject>();
-      merged->table = dict->table;
-      for (const auto& [key, value] : right.As<DictObject>()->table.entries) {
-        merged->table.Set(key, value);
-      }
-      return merged;
-    }
+  auto* dict = left.As<DictObject>();
+  if (op != Operator::kBitOr || dict == nullptr || !right.Is(ObjectKind::kDict)) return {};
+  auto* merged = in.heap.New<DictObject>();
+  merged->table = dict->table;
+  for (const auto& [key, value] : right.As<DictObject>()->table.entries) {
+    merged->table.Set(key, value);
   }
+  return merged;
+}
+
+}  // namespace
+
+Value Interpreter::Binary(Operator op, const Value& left_value, const Value& right_value) {
+  const Value left = Native(left_value);
+  const Value right = Native(right_value);
+  if (left.Is(ObjectKind::kTensor) || right.Is(ObjectKind::kTensor)) {
+    return TensorBinary(*this, std::string(MethodName(op)), left, right);
+  }
+  if (left.IsNumber() && right.IsNumber()) return NumberBinary(*this, op, left, right);
+  const std::optional<Dim> a = ToDim(left);
+  const std::optional<Dim> b = ToDim(right);
+  if (a && b) {
+    if (const auto size = SizeBinary(op, *a, *b)) return FromDim(*size);
+    return NewUnknown(fmt::format("{} {} {}", Repr(left), OperatorText(op), Repr(right)));
+  }
+  if (op == Operator::kMod && Text(left) != nullptr) return left;  // %-formats: messages
+  if (const Value result = SequenceBinary(*this, op, left, right); result.Defined()) return result;
+  if (const Value result = TableBinary(*this, op, left, right); result.Defined()) return result;
   for (const bool reflected : {false, true}) {
     const Value& object = reflected ? right : left;
     const auto* instance = object.As<InstanceObject>();
@@ -239,6 +270,27 @@ Value Interpreter::Binary(Operator op, const Value& left_value, const Value& rig
   if (op == Operator::kBitOr) return NewTuple({left, right});
   if (strict) Refuse(fmt::format("{} of {} and {}", OperatorText(op), Repr(left), Repr(right)));
   return NewUnknown(fmt::format("{} {} {}", Repr(left), OperatorText(op), Repr(right)));
+}
+
+std::optional<bool> Interpreter::Contains(const Value& container, const Value& item) {
+  if (container.Is(ObjectKind::kUnknown) || item.Is(ObjectKind::kUnknown)) return std::nullopt;
+  if (Text(container) != nullptr && Text(item) != nullptr) {
+    return Text(container)->find(*Text(item)) != std::string::npos;
+  }
+  if (auto* dict = container.As<DictObject>()) return dict->table.Find(item) != nullptr;
+  if (auto* set = container.As<SetObject>()) return set->table.Find(item) != nullptr;
+  const auto* instance = container.As<InstanceObject>();
+  if (instance != nullptr && ClassAttribute(instance->cls, "__contains__").Defined()) {
+    Arguments arguments;
+    arguments.positional = {item};
+    return KnownTruth(CallMethod(container, "__contains__", std::move(arguments)));
+  }
+  if (container.Is(ObjectKind::kExternal) || (instance != nullptr && instance->open)) {
+    return std::nullopt;
+  }
+  const std::vector<Value> items = Iterate(container);
+  return std::any_of(items.begin(), items.end(),
+                     [&](const Value& one) { return Identical(one, item) || Equal(one, item); });
 }
 
 Value Interpreter::Compare(Operator op, const Value& left_value, const Value& right_value) {
@@ -258,31 +310,8 @@ Value Interpreter::Compare(Operator op, const Value& left_value, const Value& ri
     return NewUnknown(fmt::format("{} {} {}", Repr(left), OperatorText(op), Repr(right)));
   };
   if (op == Operator::kIn || op == Operator::kNotIn) {
-    const bool positive = op == Operator::kIn;
-    if (right.Is(ObjectKind::kUnknown) || left.Is(ObjectKind::kUnknown)) return unknown();
-    if (Text(right) != nullptr && Text(left) != nullptr) {
-      return Value::Bool((Text(right)->find(*Text(left)) != std::string::npos) == positive);
-    }
-    if (auto* dict = right.As<DictObject>()) {
-      return Value::Bool((dict->table.Find(left) != nullptr) == positive);
-    }
-    if (auto* set = right.As<SetObject>()) {
-      return Value::Bool((set->table.Find(left) != nullptr) == positive);
-    }
-    const auto* instance = right.As<InstanceObject>();
-    if (instance != nullptr && ClassAttribute(instance->cls, "__contains__").Defined()) {
-      Arguments arguments;
-      arguments.positional = {left};
-      const auto known = KnownTruth(CallMethod(right, "__contains__", std::move(arguments)));
-      return known ? Value::Bool(*known == positive) : unknown();
-    }
-    if (right.Is(ObjectKind::kExternal) || (instance != nullptr && instance->open)) {
-      return unknown();
-    }
-    for (const Value& item : Iterate(right)) {
-      if (Identical(item, left) || Equal(item, left)) return Value::Bool(positive);
-    }
-    return Value::Bool(!positive);
+    const std::optional<bool> known = Contains(right, left);
+    return known ? Value::Bool(*known == (op == Operator::kIn)) : unknown();
   }
   if (left.Is(ObjectKind::kTensor) || right.Is(ObjectKind::kTensor)) {
     if (left.IsNone() || right.IsNone()) return Value::Bool(op == Operator::kNe);

@@ -30,6 +30,17 @@ class Converter {
   const Node* Field(TSNode node, std::string_view field);  // null when there is none
   void AddExpression(Node* parent, TSNode node);
 
+  // parse_dispatch.cc
+  using Conversion = const Node* (Converter::*)(TSNode);
+  static Conversion FindConversion(std::string_view type);
+  const Node* Attribute(TSNode node);
+  const Node* Logic(TSNode node);
+  const Node* Unary(TSNode node);
+  const Node* Named(TSNode node);
+  const Node* Lambda(TSNode node);
+  const Node* Parameters(TSNode node);
+  const Node* Parameter(TSNode node, bool keyword_only);
+
   // parse_expression.cc
   const Node* Name(TSNode node);
   const Node* Number(TSNode node);
@@ -45,8 +56,6 @@ class Converter {
   const Node* Compare(TSNode node);
   const Node* BinaryOf(TSNode node);
   const Node* Comprehension(TSNode node, Kind kind);
-  const Node* Parameters(TSNode node);
-  const Node* Parameter(TSNode node, bool keyword_only);
   const Node* Yield(TSNode node);
 
   // parse_statement.cc
@@ -62,6 +71,8 @@ class Converter {
   const Node* Decorated(TSNode node);
   const Node* Match(TSNode node);
   const Node* Pattern(TSNode node);
+  const Node* DottedPattern(TSNode node);
+  const Node* ClassPattern(TSNode node);
   const Node* KeywordStatement(TSNode node, Kind kind);
 
   SourceFile& file_;

@@ -48,9 +48,32 @@ const std::unordered_map<std::string_view, Kind>& Constants() {
 
 }  // namespace
 
+// Those that are more than a kind.
+Converter::Conversion Converter::FindConversion(std::string_view type) {
+  static const auto* const table = new std::unordered_map<std::string_view, Conversion>{
+      {"identifier", &Converter::Name},
+      {"integer", &Converter::Number},
+      {"float", &Converter::Number},
+      {"string", &Converter::String},
+      {"concatenated_string", &Converter::String},
+      {"attribute", &Converter::Attribute},
+      {"call", &Converter::Call},
+      {"subscript", &Converter::Subscript},
+      {"slice", &Converter::SliceOf},
+      {"comparison_operator", &Converter::Compare},
+      {"binary_operator", &Converter::BinaryOf},
+      {"boolean_operator", &Converter::Logic},
+      {"unary_operator", &Converter::Unary},
+      {"named_expression", &Converter::Named},
+      {"lambda", &Converter::Lambda},
+      {"yield", &Converter::Yield}};
+  const auto found = table->find(type);
+  return found == table->end() ? nullptr : found->second;
+}
+
 const Node* Converter::Expression(TSNode node) {
   const std::string_view type = Type(node);
-  if (type == "identifier") return Name(node);
+  if (const Conversion conversion = FindConversion(type)) return (this->*conversion)(node);
   if (const auto found = Constants().find(type); found != Constants().end()) {
     return Make(found->second, node);
   }
@@ -67,48 +90,6 @@ const Node* Converter::Expression(TSNode node) {
   if (const auto found = Comprehensions().find(type); found != Comprehensions().end()) {
     return Comprehension(node, found->second);
   }
-  if (type == "integer" || type == "float") return Number(node);
-  if (type == "string" || type == "concatenated_string") return String(node);
-  if (type == "attribute") {
-    Node* attribute = Make(Kind::kAttribute, node);
-    attribute->text = Text(ts_node_child_by_field_name(node, "attribute", 9));
-    attribute->kids = {Field(node, "object")};
-    return StarOutside(attribute, node);
-  }
-  if (type == "call") return Call(node);
-  if (type == "subscript") return Subscript(node);
-  if (type == "slice") return SliceOf(node);
-  if (type == "comparison_operator") return Compare(node);
-  if (type == "binary_operator") return BinaryOf(node);
-  if (type == "boolean_operator") {
-    const bool is_and = Type(ts_node_child_by_field_name(node, "operator", 8)) == "and";
-    Node* logic = Make(is_and ? Kind::kAnd : Kind::kOr, node);
-    logic->kids = {Field(node, "left"), Field(node, "right")};
-    return logic;
-  }
-  if (type == "unary_operator") {
-    Node* unary = Make(Kind::kUnary, node);
-    const std::string_view token = Type(ts_node_child_by_field_name(node, "operator", 8));
-    unary->op = token == "-"   ? Operator::kNegative
-                : token == "~" ? Operator::kInvert
-                               : Operator::kPositive;
-    unary->kids = {Field(node, "argument")};
-    return unary;
-  }
-  if (type == "named_expression") {
-    Node* named = Make(Kind::kNamed, node);
-    named->kids = {Field(node, "name"), Field(node, "value")};
-    return named;
-  }
-  if (type == "lambda") {
-    Node* lambda = Make(Kind::kLambda, node);
-    const TSNode parameters = ts_node_child_by_field_name(node, "parameters", 10);
-    lambda->kids = {
-        ts_node_is_null(parameters) ? Make(Kind::kParameters, node) : Parameters(parameters),
-        Field(node, "body")};
-    return lambda;
-  }
-  if (type == "yield") return Yield(node);
   // Parentheses, await and wrapped types say nothing of their own.
   if ((type == "parenthesized_expression" || type == "await" || type == "type" ||
        type == "as_pattern_target") &&
@@ -120,6 +101,45 @@ const Node* Converter::Expression(TSNode node) {
   Node* error = Make(Kind::kError, node);
   error->text = type;
   return error;
+}
+
+const Node* Converter::Attribute(TSNode node) {
+  Node* attribute = Make(Kind::kAttribute, node);
+  attribute->text = Text(ts_node_child_by_field_name(node, "attribute", 9));
+  attribute->kids = {Field(node, "object")};
+  return StarOutside(attribute, node);
+}
+
+const Node* Converter::Logic(TSNode node) {
+  const bool is_and = Type(ts_node_child_by_field_name(node, "operator", 8)) == "and";
+  Node* logic = Make(is_and ? Kind::kAnd : Kind::kOr, node);
+  logic->kids = {Field(node, "left"), Field(node, "right")};
+  return logic;
+}
+
+const Node* Converter::Unary(TSNode node) {
+  Node* unary = Make(Kind::kUnary, node);
+  const std::string_view token = Type(ts_node_child_by_field_name(node, "operator", 8));
+  unary->op = token == "-"   ? Operator::kNegative
+              : token == "~" ? Operator::kInvert
+                             : Operator::kPositive;
+  unary->kids = {Field(node, "argument")};
+  return unary;
+}
+
+const Node* Converter::Named(TSNode node) {
+  Node* named = Make(Kind::kNamed, node);
+  named->kids = {Field(node, "name"), Field(node, "value")};
+  return named;
+}
+
+const Node* Converter::Lambda(TSNode node) {
+  Node* lambda = Make(Kind::kLambda, node);
+  const TSNode parameters = ts_node_child_by_field_name(node, "parameters", 10);
+  lambda->kids = {
+      ts_node_is_null(parameters) ? Make(Kind::kParameters, node) : Parameters(parameters),
+      Field(node, "body")};
+  return lambda;
 }
 
 const Node* Converter::Parameters(TSNode node) {

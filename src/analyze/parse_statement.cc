@@ -304,39 +304,8 @@ const Node* Converter::Pattern(TSNode node) {
     star->text = Text(node).substr(1);
     return star;
   }
-  if (type == "dotted_name") {
-    const std::string text = Text(node);
-    if (text.find('.') == std::string::npos) {
-      Node* name = Make(Kind::kPatternName, node);
-      name->text = text;
-      return name;
-    }
-    const Node* value = nullptr;
-    for (const TSNode part : NamedChildren(node)) {
-      Node* step = Make(value == nullptr ? Kind::kName : Kind::kAttribute, part);
-      step->text = Text(part);
-      if (value != nullptr) step->kids = {value};
-      value = step;
-    }
-    Node* pattern = Make(Kind::kPatternValue, node);
-    pattern->kids = {value};
-    return pattern;
-  }
-  if (type == "class_pattern") {
-    Node* pattern = Make(Kind::kPatternClass, node);
-    for (const TSNode child : NamedChildren(node)) {
-      const Node* part = Pattern(child);
-      if (pattern->kids.empty() && part->kind == Kind::kPatternName) {
-        Node* name = Make(Kind::kName, child);
-        name->text = part->text;
-        part = name;
-      } else if (pattern->kids.empty() && part->kind == Kind::kPatternValue) {
-        part = part->kids[0];
-      }
-      pattern->kids.push_back(part);
-    }
-    return pattern;
-  }
+  if (type == "dotted_name") return DottedPattern(node);
+  if (type == "class_pattern") return ClassPattern(node);
   if (type == "keyword_pattern") {
     Node* keyword = Make(Kind::kKeyword, node);
     keyword->text = Text(ts_node_named_child(node, 0));
@@ -346,6 +315,41 @@ const Node* Converter::Pattern(TSNode node) {
   Node* value = Make(Kind::kPatternValue, node);
   value->kids = {Expression(node)};
   return value;
+}
+
+const Node* Converter::DottedPattern(TSNode node) {
+  const std::string text = Text(node);
+  if (text.find('.') == std::string::npos) {
+    Node* name = Make(Kind::kPatternName, node);
+    name->text = text;
+    return name;
+  }
+  const Node* value = nullptr;
+  for (const TSNode part : NamedChildren(node)) {
+    Node* step = Make(value == nullptr ? Kind::kName : Kind::kAttribute, part);
+    step->text = Text(part);
+    if (value != nullptr) step->kids = {value};
+    value = step;
+  }
+  Node* pattern = Make(Kind::kPatternValue, node);
+  pattern->kids = {value};
+  return pattern;
+}
+
+const Node* Converter::ClassPattern(TSNode node) {
+  Node* pattern = Make(Kind::kPatternClass, node);
+  for (const TSNode child : NamedChildren(node)) {
+    const Node* part = Pattern(child);
+    if (pattern->kids.empty() && part->kind == Kind::kPatternName) {
+      Node* name = Make(Kind::kName, child);
+      name->text = part->text;
+      part = name;
+    } else if (pattern->kids.empty() && part->kind == Kind::kPatternValue) {
+      part = part->kids[0];
+    }
+    pattern->kids.push_back(part);
+  }
+  return pattern;
 }
 
 }  // namespace tenon::analyze

@@ -56,13 +56,44 @@ void Interpreter::AddTarget(LazyScope* scope, const Node* target, const Binding&
   }
 }
 
+namespace {
+
+void AddName(LazyScope* scope, const std::string& text, const Binding& binding) {
+  LazyName& name = scope->names[text];
+  if (name.bindings.empty()) scope->order.push_back(text);
+  name.bindings.push_back(binding);
+}
+
+void AddImports(LazyScope* scope, const Node* statement, const Binding& binding) {
+  for (const Node* alias : statement->kids) {
+    if (alias->kids[0] != nullptr) {
+      AddName(scope, alias->kids[0]->text, binding);
+    } else if (statement->kind == Kind::kImport) {
+      AddName(scope, FirstPart(alias->text), binding);
+    } else if (alias->text == "*") {
+      scope->stars.push_back(binding);
+    } else {
+      AddName(scope, alias->text, binding);
+    }
+  }
+}
+
+}  // namespace
+
+// The whole loop runs when a name that it binds or changes is read.
+void Interpreter::AddLoop(LazyScope* scope, const Node* statement, const Binding& binding) {
+  AddTarget(scope, statement->kids[0], binding);
+  LazyScope inner;
+  FillScope(&inner, statement->kids[2]);
+  for (const auto& [name, lazy] : inner.names) {
+    Binding loop = binding;
+    loop.mutates = true;
+    scope->names[name].bindings.push_back(loop);
+  }
+}
+
 void Interpreter::AddBindings(LazyScope* scope, const Node* statement, std::vector<Guard>& guards) {
   Binding binding{statement, guards, false};
-  const auto add_name = [&](const std::string& text) {
-    LazyName& name = scope->names[text];
-    if (name.bindings.empty()) scope->order.push_back(text);
-    name.bindings.push_back(binding);
-  };
   const auto add_block = [&](const Node* block, size_t arm) {
     if (block == nullptr) return;
     guards.push_back({statement, arm});
@@ -93,21 +124,11 @@ void Interpreter::AddBindings(LazyScope* scope, const Node* statement, std::vect
       break;
     case Kind::kFunction:
     case Kind::kClass:
-      add_name(statement->text);
+      AddName(scope, statement->text, binding);
       break;
     case Kind::kImport:
-      for (const Node* alias : statement->kids) {
-        add_name(alias->kids[0] != nullptr ? alias->kids[0]->text : FirstPart(alias->text));
-      }
-      break;
     case Kind::kImportFrom:
-      for (const Node* alias : statement->kids) {
-        if (alias->text == "*") {
-          scope->stars.push_back(binding);
-        } else {
-          add_name(alias->kids[0] != nullptr ? alias->kids[0]->text : alias->text);
-        }
-      }
+      AddImports(scope, statement, binding);
       break;
     case Kind::kIf:
       add_block(statement->kids[1], 0);
@@ -122,18 +143,9 @@ void Interpreter::AddBindings(LazyScope* scope, const Node* statement, std::vect
     case Kind::kWith:
       for (const Node* kid : statement->kids[0]->kids) AddBindings(scope, kid, guards);
       break;
-    case Kind::kFor: {
-      // The whole loop runs when a name that it binds or changes is read.
-      AddTarget(scope, statement->kids[0], binding);
-      LazyScope inner;
-      FillScope(&inner, statement->kids[2]);
-      for (const auto& [name, lazy] : inner.names) {
-        Binding loop = binding;
-        loop.mutates = true;
-        scope->names[name].bindings.push_back(loop);
-      }
+    case Kind::kFor:
+      AddLoop(scope, statement, binding);
       break;
-    }
     default:
       break;
   }

@@ -32,16 +32,11 @@ Flow Interpreter::RunStatement(const Node* node, Namespace* env) {
     case Kind::kAugmented:
       RunAugmented(node, env);
       return Flow::kNext;
-    case Kind::kReturn: {
-      const Value value = node->kids[0] == nullptr ? Value::None() : Eval(node->kids[0], env);
-      return_value_ = value;
+    case Kind::kReturn:
+      return_value_ = node->kids[0] == nullptr ? Value::None() : Eval(node->kids[0], env);
       return Flow::kReturn;
-    }
-    case Kind::kIf: {
-      const bool taken = Truth(Eval(node->kids[0], env), node->kids[0], env);
-      if (taken) return Run(node->kids[1], env);
-      return node->kids[2] == nullptr ? Flow::kNext : Run(node->kids[2], env);
-    }
+    case Kind::kIf:
+      return RunIf(node, env);
     case Kind::kFor:
     case Kind::kWhile:
       return RunLoop(node, env);
@@ -54,16 +49,9 @@ Flow Interpreter::RunStatement(const Node* node, Namespace* env) {
     case Kind::kRaise:
       RunRaise(node, env);
       return Flow::kNext;
-    case Kind::kAssert: {
-      const std::optional<bool> holds = KnownTruth(Eval(node->kids[0], env));
-      if (strict && !holds) Refuse("an assertion on a tensor's values");
-      if (holds && !*holds) {
-        const bool message = node->kids.size() > 1;
-        Raise("AssertionError",
-              message ? Str(Eval(node->kids[1], env)) : env->module->file->Excerpt(*node->kids[0]));
-      }
+    case Kind::kAssert:
+      RunAssert(node, env);
       return Flow::kNext;
-    }
     case Kind::kDelete:
       for (const Node* target : node->kids) Delete(target, env);
       return Flow::kNext;
@@ -75,10 +63,8 @@ Flow Interpreter::RunStatement(const Node* node, Namespace* env) {
       RunImport(node, env);
       return Flow::kNext;
     case Kind::kFunction:
-      AssignName(node->text, MakeFunction(node, env), env);
-      return Flow::kNext;
     case Kind::kClass:
-      AssignName(node->text, MakeClass(node, env), env);
+      RunDefinition(node, env);
       return Flow::kNext;
     case Kind::kBreak:
       return Flow::kBreak;
@@ -90,6 +76,26 @@ Flow Interpreter::RunStatement(const Node* node, Namespace* env) {
     default:
       return Flow::kNext;
   }
+}
+
+Flow Interpreter::RunIf(const Node* node, Namespace* env) {
+  const bool taken = Truth(Eval(node->kids[0], env), node->kids[0], env);
+  if (taken) return Run(node->kids[1], env);
+  return node->kids[2] == nullptr ? Flow::kNext : Run(node->kids[2], env);
+}
+
+void Interpreter::RunDefinition(const Node* node, Namespace* env) {
+  const bool is_class = node->kind == Kind::kClass;
+  AssignName(node->text, is_class ? MakeClass(node, env) : MakeFunction(node, env), env);
+}
+
+void Interpreter::RunAssert(const Node* node, Namespace* env) {
+  const std::optional<bool> holds = KnownTruth(Eval(node->kids[0], env));
+  if (strict && !holds) Refuse("an assertion on a tensor's values");
+  if (holds.value_or(true)) return;
+  const bool message = node->kids.size() > 1;
+  Raise("AssertionError",
+        message ? Str(Eval(node->kids[1], env)) : env->module->file->Excerpt(*node->kids[0]));
 }
 
 Flow Interpreter::RunLoop(const Node* node, Namespace* env) {

@@ -33,6 +33,40 @@ bool UnknownBound(const SliceObject& slice) {
   return false;
 }
 
+// Of a list or tuple.
+Value ItemOf(Interpreter& in, const Value& object, const Value& index) {
+  const bool is_list = object.Is(ObjectKind::kList);
+  const std::vector<Value>& items =
+      is_list ? object.As<ListObject>()->items : object.As<TupleObject>()->items;
+  const auto size = static_cast<int64_t>(items.size());
+  if (index.IsInt() || index.IsBool()) {
+    const int64_t at = index.AsInt() < 0 ? index.AsInt() + size : index.AsInt();
+    if (at < 0 || at >= size) in.Raise("IndexError", "index out of range");
+    return items[static_cast<size_t>(at)];
+  }
+  if (const auto* slice = index.As<SliceObject>(); slice != nullptr && !UnknownBound(*slice)) {
+    std::vector<Value> selected;
+    for (const size_t at : SlicePositions(*slice, size)) selected.push_back(items[at]);
+    return is_list ? in.NewList(std::move(selected)) : in.NewTuple(std::move(selected));
+  }
+  return in.NewUnknown(Repr(object) + "[" + Repr(index) + "]");
+}
+
+// Of a string; undefined when the index is not known.
+Value PieceOf(Interpreter& in, const std::string& text, const Value& index) {
+  const auto size = static_cast<int64_t>(text.size());
+  if (index.IsInt()) {
+    const int64_t at = index.integer < 0 ? index.integer + size : index.integer;
+    if (at < 0 || at >= size) in.Raise("IndexError", "string index out of range");
+    return in.NewString(std::string(1, text[static_cast<size_t>(at)]));
+  }
+  const auto* slice = index.As<SliceObject>();
+  if (slice == nullptr || UnknownBound(*slice)) return {};
+  std::string selected;
+  for (const size_t at : SlicePositions(*slice, size)) selected += text[at];
+  return in.NewString(std::move(selected));
+}
+
 }  // namespace
 
 Value Interpreter::Subscript(const Value& object, const Value& index) {
@@ -47,35 +81,12 @@ Value Interpreter::Subscript(const Value& object, const Value& index) {
     if (index.Is(ObjectKind::kUnknown)) return NewUnknown(Repr(object) + "[" + Repr(index) + "]");
     Raise("KeyError", Repr(index));
   }
-  const bool is_list = object.Is(ObjectKind::kList);
-  if (is_list || object.Is(ObjectKind::kTuple)) {
-    const std::vector<Value>& items =
-        is_list ? object.As<ListObject>()->items : object.As<TupleObject>()->items;
-    const auto size = static_cast<int64_t>(items.size());
-    if (index.IsInt() || index.IsBool()) {
-      const int64_t at = index.AsInt() < 0 ? index.AsInt() + size : index.AsInt();
-      if (at < 0 || at >= size) Raise("IndexError", "index out of range");
-      return items[static_cast<size_t>(at)];
-    }
-    if (const auto* slice = index.As<SliceObject>(); slice != nullptr && !UnknownBound(*slice)) {
-      std::vector<Value> selected;
-      for (const size_t at : SlicePositions(*slice, size)) selected.push_back(items[at]);
-      return is_list ? NewList(std::move(selected)) : NewTuple(std::move(selected));
-    }
-    return NewUnknown(Repr(object) + "[" + Repr(index) + "]");
+  if (object.Is(ObjectKind::kList) || object.Is(ObjectKind::kTuple)) {
+    return ItemOf(*this, object, index);
   }
   if (const std::string* text = Text(object)) {
-    const auto size = static_cast<int64_t>(text->size());
-    if (index.IsInt()) {
-      const int64_t at = index.integer < 0 ? index.integer + size : index.integer;
-      if (at < 0 || at >= size) Raise("IndexError", "string index out of range");
-      return NewString(std::string(1, (*text)[static_cast<size_t>(at)]));
-    }
-    if (const auto* slice = index.As<SliceObject>(); slice != nullptr && !UnknownBound(*slice)) {
-      std::string selected;
-      for (const size_t at : SlicePositions(*slice, size)) selected += (*text)[at];
-      return NewString(std::move(selected));
-    }
+    const Value piece = PieceOf(*this, *text, index);
+    if (piece.Defined()) return piece;
   }
   if (auto* cls = object.As<ClassObject>()) {
     if (cls->is_enum && Text(index) != nullptr) return RequireAttribute(object, *Text(index));

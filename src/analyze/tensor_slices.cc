@@ -143,87 +143,111 @@ std::optional<Dim> Bound(Interpreter& in, const Value& value, const Dim& size,
   return at && length ? Dim(std::min(*at, *length)) : *dim;
 }
 
+// `tensor[...]`, one index after the other.
+class Indexing {
+ public:
+  Indexing(Interpreter& in, const Value& tensor) : in_(in), tensor_(tensor), current_(tensor) {}
+
+  Value Run(const std::vector<Value>& indices) {
+    const size_t rank = tensor_.As<TensorObject>()->shape.size();
+    const auto consumed =
+        static_cast<size_t>(std::count_if(indices.begin(), indices.end(), [](const Value& one) {
+          return !one.IsNone() && one.tag != Value::Tag::kEllipsis;
+        }));
+    if (consumed > rank) in_.Raise("IndexError", "too many indices for tensor");
+    for (const Value& one : indices) {
+      if (current_.As<TensorObject>() == nullptr) break;
+      if (one.tag == Value::Tag::kEllipsis) {
+        axis_ += static_cast<int>(rank - consumed);
+      } else if (const Reason reason = Take(one)) {
+        std::vector<Value> operands = {tensor_};
+        if (one.Is(ObjectKind::kTensor)) operands.push_back(one);
+        return OpaqueCall(in_, *reason, operands);
+      }
+    }
+    return current_;
+  }
+
+ private:
+  using Reason = std::optional<std::string>;  // why an index cannot be followed
+
+  const TensorObject* tensor() const { return current_.As<TensorObject>(); }
+  const Dim& size() const { return tensor()->shape[static_cast<size_t>(axis_)]; }
+
+  Reason Take(const Value& one) {
+    if (const auto* slice = one.As<SliceObject>()) return TakeSlice(*slice);
+    if (const auto* rows = one.As<TensorObject>()) return TakeRows(one, rows);
+    if (one.IsNone()) {
+      Arguments a;
+      a.positional = {current_, Value::Int(axis_)};
+      current_ = UnsqueezeRule(in_, TensorFunction{}, a);
+      ++axis_;
+      return std::nullopt;
+    }
+    const auto at = in_.ToDim(one);
+    if (!at) return "an index " + Repr(one);
+    TakeElement(at->constant().value_or(0) < 0 ? size() + *at : *at);
+    return std::nullopt;
+  }
+
+  Reason TakeSlice(const SliceObject& slice) {
+    const auto start = Bound(in_, slice.start, size(), Dim(0));
+    const auto stop = Bound(in_, slice.stop, size(), size());
+    if (!start || !stop) return "a slice with an unknown bound";
+    const int64_t step = slice.step.IsNone() ? 1 : slice.step.IsInt() ? slice.step.integer : 0;
+    if (step == 1) {
+      current_ = SliceOf(in_, current_, axis_++, *start, *stop);
+      return std::nullopt;
+    }
+    const auto length = step > 0 ? Dim::DivideExactly(*stop - *start, Dim(step)) : std::nullopt;
+    if (!length) return "a strided slice";
+    Shape shape = tensor()->shape;
+    shape[static_cast<size_t>(axis_)] = *length;
+    Attr::Map attrs = {
+        {"axis", axis_}, {"start", DimAttr(*start)}, {"stop", DimAttr(*stop)}, {"step", step}};
+    const std::string note =
+        fmt::format("[{}:{}:{} of axis {}]", start->text(), stop->text(), step, axis_);
+    current_ =
+        ViewOf(in_, current_, "slice", std::move(shape), tensor()->axes, note, std::move(attrs));
+    ++axis_;
+    return std::nullopt;
+  }
+
+  void TakeElement(const Dim& at) {
+    const Value piece = SliceOf(in_, current_, axis_, at, at + Dim(1));
+    Shape shape = piece.As<TensorObject>()->shape;
+    std::vector<std::string> axes = piece.As<TensorObject>()->axes;
+    shape.erase(shape.begin() + axis_);
+    axes.erase(axes.begin() + axis_);
+    current_ = ViewOf(in_, piece, "reshape", std::move(shape), std::move(axes), "", {});
+  }
+
+  Reason TakeRows(const Value& index, const TensorObject* rows) {
+    if (axis_ != 0) return "an index tensor behind the first axis";
+    const TensorObject* t = tensor();
+    Shape shape = rows->shape;
+    std::vector<std::string> axes = rows->axes;
+    shape.insert(shape.end(), t->shape.begin() + 1, t->shape.end());
+    axes.insert(axes.end(), t->axes.begin() + 1, t->axes.end());
+    TensorObject* out = NewTensor(in_, std::move(shape), t->dtype, std::move(axes));
+    const char* op = rows->dtype == "bool" ? "index" : "gather";
+    in_.tracer.Emit(in_, op, {current_, index}, {out}, {{"axis", 0}}).aux = true;
+    current_ = out;
+    axis_ += static_cast<int>(rows->shape.size());
+    return std::nullopt;
+  }
+
+  Interpreter& in_;
+  const Value tensor_;
+  Value current_;
+  int axis_ = 0;
+};
+
 }  // namespace
 
 Value TensorSubscript(Interpreter& in, const Value& tensor, const Value& index) {
-  std::vector<Value> indices = {index};
-  if (const auto* tuple = index.As<TupleObject>()) indices = tuple->items;
-  const size_t rank = tensor.As<TensorObject>()->shape.size();
-  size_t consumed = 0;
-  for (const Value& one : indices) {
-    if (!one.IsNone() && one.tag != Value::Tag::kEllipsis) ++consumed;
-  }
-  if (consumed > rank) in.Raise("IndexError", "too many indices for tensor");
-  Value current = tensor;
-  int axis = 0;
-  for (const Value& one : indices) {
-    const auto* t = current.As<TensorObject>();
-    if (t == nullptr) return current;
-    if (one.tag == Value::Tag::kEllipsis) {
-      axis += static_cast<int>(rank - consumed);
-      continue;
-    }
-    if (one.IsNone()) {
-      Arguments a;
-      a.positional = {current, Value::Int(axis)};
-      current = UnsqueezeRule(in, TensorFunction{}, a);
-      ++axis;
-      continue;
-    }
-    if (const auto* slice = one.As<SliceObject>()) {
-      const Dim size = t->shape[static_cast<size_t>(axis)];
-      const auto start = Bound(in, slice->start, size, Dim(0));
-      const auto stop = Bound(in, slice->stop, size, size);
-      const bool step_one =
-          slice->step.IsNone() || (slice->step.IsInt() && slice->step.integer == 1);
-      if (!start || !stop) return OpaqueCall(in, "a slice with an unknown bound", {tensor});
-      if (step_one) {
-        current = SliceOf(in, current, axis, *start, *stop);
-      } else {
-        const auto length = slice->step.IsInt() && slice->step.integer > 0
-                                ? Dim::DivideExactly(*stop - *start, Dim(slice->step.integer))
-                                : std::nullopt;
-        if (!length) return OpaqueCall(in, "a strided slice", {tensor});
-        Shape shape = t->shape;
-        shape[static_cast<size_t>(axis)] = *length;
-        Attr::Map attrs = {{"axis", axis},
-                           {"start", DimAttr(*start)},
-                           {"stop", DimAttr(*stop)},
-                           {"step", slice->step.integer}};
-        const std::string note = fmt::format("[{}:{}:{} of axis {}]", start->text(), stop->text(),
-                                             slice->step.integer, axis);
-        current = ViewOf(in, current, "slice", std::move(shape), t->axes, note, attrs);
-      }
-      ++axis;
-      continue;
-    }
-    if (const auto dim = in.ToDim(one)) {
-      const Dim size = t->shape[static_cast<size_t>(axis)];
-      const Dim at = dim->constant().value_or(0) < 0 ? size + *dim : *dim;
-      const Value piece = SliceOf(in, current, axis, at, at + Dim(1));
-      Shape shape = piece.As<TensorObject>()->shape;
-      std::vector<std::string> axes = piece.As<TensorObject>()->axes;
-      shape.erase(shape.begin() + axis);
-      axes.erase(axes.begin() + axis);
-      current = ViewOf(in, piece, "reshape", std::move(shape), std::move(axes), "", {});
-      continue;
-    }
-    if (const auto* rows = one.As<TensorObject>()) {
-      if (axis != 0) return OpaqueCall(in, "an index tensor behind the first axis", {tensor, one});
-      Shape shape = rows->shape;
-      std::vector<std::string> axes = rows->axes;
-      shape.insert(shape.end(), t->shape.begin() + 1, t->shape.end());
-      axes.insert(axes.end(), t->axes.begin() + 1, t->axes.end());
-      TensorObject* out = NewTensor(in, std::move(shape), t->dtype, std::move(axes));
-      const char* op = rows->dtype == "bool" ? "index" : "gather";
-      in.tracer.Emit(in, op, {current, one}, {out}, {{"axis", 0}}).aux = true;
-      current = out;
-      axis += static_cast<int>(rows->shape.size());
-      continue;
-    }
-    return OpaqueCall(in, "an index " + Repr(one), {tensor});
-  }
-  return current;
+  if (const auto* tuple = index.As<TupleObject>()) return Indexing(in, tensor).Run(tuple->items);
+  return Indexing(in, tensor).Run({index});
 }
 
 }  // namespace tenon::analyze

@@ -25,7 +25,7 @@ std::vector<DoneBy> QkNormRopeDone() {
            .when = {"bfloat16", "head_dim_128", "norm_has_weight", "plain_rope", "span_head"}}};
 }
 
-std::vector<Scene> NormScenes() {
+std::vector<Scene> NormRopeScenes() {
   return OfType(
       "Norm",
       {{.id = "N1",
@@ -52,8 +52,13 @@ std::vector<Scene> NormScenes() {
         .interface =
             "def fused_qk_norm_rope(q: Tensor, k: Tensor, q_weight: Tensor | None, k_weight: "
             "Tensor | None, cos_sin_cache: Tensor, positions: Tensor, eps: float = 1e-6, is_neox: "
-            "bool = True, *, weight_offset: float = 0.0) -> tuple[Tensor, Tensor]"},
-       {.id = "N3",
+            "bool = True, *, weight_offset: float = 0.0) -> tuple[Tensor, Tensor]"}});
+}
+
+std::vector<Scene> NormScenes() {
+  return OfType(
+      "Norm",
+      {{.id = "N3",
         .chain = "{rms_norm,layer_norm,fused_add_rms_norm} gate_up_proj *_and_mul",
         .name = "norm_gated_mlp",
         .title = "norm as prologue of the gated MLP's product",
@@ -260,8 +265,8 @@ Scene Fused(std::string_view id, std::string_view chain, std::string_view title,
 std::span<const Scene> Scenes() {
   static const std::vector<Scene> rows = [] {
     std::vector<Scene> all;
-    for (const auto& part : {NormScenes(), ResidualScenes(), VectorScenes(), ActivationScenes(),
-                             AttentionScenes(), MatMulScenes(), MoeScenes()}) {
+    for (const auto& part : {NormRopeScenes(), NormScenes(), ResidualScenes(), VectorScenes(),
+                             ActivationScenes(), AttentionScenes(), MatMulScenes(), MoeScenes()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;
