@@ -60,6 +60,7 @@ typedef struct TenonSpec {
   uint16_t dtype_lanes;
   int32_t rank;
   int64_t sizes[8];
+  int64_t strides[8]; /* in elements */
 } TenonSpec;
 
 /* One argument of an operator. */

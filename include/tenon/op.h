@@ -27,6 +27,7 @@ using Argument = std::variant<std::monostate, Tensor, bool, int64_t, double, std
 struct TensorSpec {
   DType dtype = DType::kF32;
   std::vector<int64_t> shape;
+  std::vector<int64_t> strides = {};  // in elements; empty: row-major
   bool operator==(const TensorSpec&) const = default;
 };
 

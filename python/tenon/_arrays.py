@@ -100,16 +100,19 @@ def set_argument(argument, value, kind, keep):
         raise TypeError(f"cannot pass a {type(value).__name__} to a Tenon operator")
 
 
-def empty_like_kind(array, shape, name):
-    """A fresh array of the same library as `array`."""
+def empty_like_kind(array, shape, name, strides):
+    """A fresh array of the same library as `array`; strides in elements."""
     if is_torch(array):
         torch = sys.modules["torch"]
-        return torch.empty(shape, dtype=getattr(torch, name))
+        return torch.empty_strided(shape, strides, dtype=getattr(torch, name))
     import numpy
 
     try:
-        return numpy.empty(shape, numpy.dtype(name))
+        dtype = numpy.dtype(name)
     except TypeError:
         import ml_dtypes  # NumPy's bfloat16 and float8 live there
 
-        return numpy.empty(shape, getattr(ml_dtypes, name))
+        dtype = numpy.dtype(getattr(ml_dtypes, name))
+    elements = max((n * s for n, s in zip(shape, strides)), default=1)
+    steps = [s * dtype.itemsize for s in strides]
+    return numpy.ndarray(shape, dtype, numpy.empty(max(elements, 1), dtype), 0, steps)

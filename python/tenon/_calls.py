@@ -44,8 +44,8 @@ class Call:
             self.results = list(out) if isinstance(out, (list, tuple)) else [out]
         else:
             self.results = [
-                _arrays.empty_like_kind(first, shape, _arrays.NAMES[dtype])
-                for shape, dtype in specs
+                _arrays.empty_like_kind(first, shape, _arrays.NAMES[dtype], strides)
+                for shape, dtype, strides in specs
             ]
         count = len(self.results)
         self._tensors = (Tensor * max(count, 1))(*(_arrays.describe(r) for r in self.results))

@@ -32,6 +32,8 @@ class Param:
     default: Any = REQUIRED
     elem: str = ""
     shapes: tuple[Shape, ...] = ()  # alternatives
+    broadcasts: bool = False  # its leading axes may be fewer, or 1
+    limits_rows: bool = False  # rows that it does not count are not computed
     absent_sizes: dict[str, int] = dataclasses.field(default_factory=dict)
     choices: tuple[str, ...] = ()
     absent_size: str = ""  # None stands for this size
@@ -46,6 +48,8 @@ class Out:
     shape: Shape
     like: str = ""  # has the shape of this argument; [0] when that is not there
     dtype_from: str = ""  # the argument that gives the element type
+    column_major_when: str = ""  # the argument that makes the last axis the outermost in memory
+    column_multiple: int = 1  # its stride is a multiple of this
 
 
 @dataclasses.dataclass(frozen=True)

@@ -44,6 +44,7 @@ class Spec(ctypes.Structure):
         ("dtype_lanes", ctypes.c_uint16),
         ("rank", ctypes.c_int32),
         ("sizes", ctypes.c_int64 * MAX_RANK),
+        ("strides", ctypes.c_int64 * MAX_RANK),
     ]
 
 
@@ -124,12 +125,15 @@ def tensor(address, device_type, device_index, dtype, shape, strides):
 
 
 def infer(name, arguments, count):
-    """[(shape, DLPack's code and width)] of a call's results; RuntimeError when it is refused."""
+    """[(shape, DLPack's code and width, strides)] of a call's results; RuntimeError when it is refused."""
     specs = (Spec * 8)()
     found = load().tenon_infer(find(name), arguments, count, specs, 8)
     if found < 0:
         raise error()
-    return [(list(s.sizes[: s.rank]), (s.dtype_code, s.dtype_bits)) for s in specs[:found]]
+    return [
+        (list(s.sizes[: s.rank]), (s.dtype_code, s.dtype_bits), list(s.strides[: s.rank]))
+        for s in specs[:found]
+    ]
 
 
 def call(name, arguments, count, tensors, results):

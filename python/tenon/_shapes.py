@@ -92,7 +92,10 @@ class _Solver:
 
     def _rest(self, param, shape):
         """The axes after the leading ones, or None when the ranks differ."""
-        rest = list(self.shapes[param.name])[len(self.lead) if shape.lead else 0 :]
+        axes = list(self.shapes[param.name])
+        if param.broadcasts:
+            axes = [1] * (len(self.lead) + len(shape.sizes) - len(axes)) + axes
+        rest = axes[len(self.lead) if shape.lead else 0 :]
         return rest if len(rest) == len(shape.sizes) else None
 
     def _fits(self, shape, rest):
@@ -125,6 +128,18 @@ class _Solver:
         lead = self.lead if out.shape.lead else []
         return lead + [_expression(text).value(self.sizes) for text in out.shape.sizes]
 
+    def strides(self, out, values):
+        """None for a row-major result."""
+        if not out.column_major_when or not values[out.column_major_when]:
+            return None
+        strides = []
+        step = 1
+        for size in reversed(self.lead):
+            strides.insert(0, step)
+            step = step * size
+        columns = _ceil(step, out.column_multiple) * out.column_multiple
+        return strides + [columns]
+
 
 def _product(sizes):
     product = 1
@@ -145,7 +160,7 @@ def storage_type(contract, dtypes, values, dtype_name):
 
 
 def results(contract, tensors, values, dtype_name):
-    """[(shape, dtype's name)] of a good call. `tensors` are those that are there, by argument;
+    """[(shape, dtype's name, strides)] of a good call. `tensors` are those that are there, by argument;
     `values` has every argument; `dtype_name` names a dtype argument."""
     shapes = {name: tensor.shape for name, tensor in tensors.items()}
     dtypes = {name: dtype_name(tensor.dtype) for name, tensor in tensors.items()}
@@ -157,5 +172,5 @@ def results(contract, tensors, values, dtype_name):
             elem = dtype_name(values[out.dtype_from])
         else:
             elem = storage if out.elem == "T" else out.elem
-        specs.append((solver.result(out, shapes), elem))
+        specs.append((solver.result(out, shapes), elem, solver.strides(out, values)))
     return specs

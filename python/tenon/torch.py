@@ -106,12 +106,15 @@ def _results(contract, values):
     specs = _shapes.results(contract, tensors, values, _arrays.dtype_name)
     like = next(iter(tensors.values()), None)
     fresh = like.new_empty if like is not None else torch.empty
-    made = [fresh(shape, dtype=getattr(torch, dtype)) for shape, dtype in specs]
+    made = []
+    for shape, dtype, strides in specs:
+        result = fresh(shape, dtype=getattr(torch, dtype))
+        made.append(result if strides is None else result.new_empty_strided(shape, strides))
     return made[0] if len(made) == 1 else tuple(made)
 
 
 def _check_out(contract, specs, outs):
-    for out, argument, (shape, code) in zip(contract.outs, contract.out_arguments, specs):
+    for out, argument, (shape, code, _) in zip(contract.outs, contract.out_arguments, specs):
         dtype = _arrays.NAMES[code]
         got = [_hint(s) for s in outs[argument].shape]
         if None not in got and got != shape:

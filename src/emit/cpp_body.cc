@@ -62,7 +62,7 @@ class CppBody : public CppValues {
                           Use(axis.size), at);
       indent += "  ";
     }
-    outer_ = {{}, "", indent};
+    outer_ = {row_terms_, "", indent};
     kept_.clear();
     pointers_.clear();
     reads_.clear();
@@ -90,6 +90,8 @@ class CppBody : public CppValues {
       if (!next_row || &loop == last) parts.prefetches = Prefetches(earlier_reads, next_row);
       text += outer_.lines + LoopText(loop, indent, parts);
     }
+    // What stands in no loop over middle axes is in scope in the nests that follow.
+    if (nest.rows.empty()) row_terms_ = outer_.terms;
     for (size_t i = nest.rows.size(); i-- > 0;) {
       indent.resize(indent.size() - 2);
       text += indent + "}\n";
@@ -245,6 +247,7 @@ class CppBody : public CppValues {
   std::map<std::string, std::pair<std::string, Dim>> kept_;  // key -> scratch row, its extent
   std::map<std::string, std::string> result_names_;          // key of a reduction -> variable
   bool uses_path_ = false;
+  std::map<std::string, Term> row_terms_;  // of the whole row
 };
 
 std::string NameList(const RowPlan& plan, bool outputs) {

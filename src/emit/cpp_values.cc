@@ -25,15 +25,26 @@ struct OpWord {
   const char* function;
 };
 constexpr OpWord kOpWords[] = {
-    {Op::kAdd, "+"},           {Op::kSub, "-"},           {Op::kMul, "*"},
-    {Op::kDiv, "/"},           {Op::kFma, "hn::MulAdd"},  {Op::kNeg, "hn::Neg"},
-    {Op::kAbs, "hn::Abs"},     {Op::kSqrt, "hn::Sqrt"},   {Op::kRsqrt, "Rsqrt"},
-    {Op::kExp, "Exp"},         {Op::kLog, "Log"},         {Op::kSin, "Sin"},
-    {Op::kCos, "Cos"},         {Op::kTanh, "Tanh"},       {Op::kErf, "Erf"},
-    {Op::kSigmoid, "Sigmoid"}, {Op::kFloor, "hn::Floor"}, {Op::kRoundInt, "hn::Round"},
-    {Op::kMin, "Minimum"},     {Op::kMax, "Maximum"},     {Op::kLt, "hn::Lt"},
-    {Op::kLe, "hn::Le"},       {Op::kEq, "hn::Eq"},       {Op::kNe, "hn::Ne"},
-    {Op::kAnd, "hn::And"},     {Op::kOr, "hn::Or"},       {Op::kNot, "hn::Not"},
+    {Op::kAdd, "+"},           {Op::kSub, "-"},
+    {Op::kMul, "*"},           {Op::kDiv, "/"},
+    {Op::kFma, "hn::MulAdd"},  {Op::kNeg, "hn::Neg"},
+    {Op::kAbs, "hn::Abs"},     {Op::kSqrt, "hn::Sqrt"},
+    {Op::kRsqrt, "Rsqrt"},     {Op::kExp, "Exp"},
+    {Op::kLog, "Log"},         {Op::kSin, "Sin"},
+    {Op::kCos, "Cos"},         {Op::kTanh, "Tanh"},
+    {Op::kErf, "Erf"},         {Op::kSigmoid, "Sigmoid"},
+    {Op::kFloor, "hn::Floor"}, {Op::kRoundInt, "hn::Round"},
+    {Op::kMin, "Minimum"},     {Op::kMax, "Maximum"},
+    {Op::kLt, "hn::Lt"},       {Op::kLe, "hn::Le"},
+    {Op::kEq, "hn::Eq"},       {Op::kNe, "hn::Ne"},
+    {Op::kAnd, "hn::And"},     {Op::kOr, "hn::Or"},
+    {Op::kNot, "hn::Not"},     {Op::kFromBits, "FromBits"},
+};
+
+// The same for results in 32-bit integers.
+constexpr OpWord kIntegerWords[] = {
+    {Op::kAdd, "hn::Add"},    {Op::kSub, "hn::Sub"},  {Op::kMul, "hn::Mul"},
+    {Op::kBitAnd, "hn::And"}, {Op::kBitOr, "hn::Or"}, {Op::kBitsOf, "BitsOf"},
 };
 
 std::string FloatLiteral(double value) {
@@ -149,7 +160,8 @@ CppValues::Term CppValues::Define(const ValueAt& value, const std::string& base,
                                   const std::string& expr) {
   Scope& scope = ScopeFor(value);
   const std::string name = NewName(base);
-  const char* type = kind == Kind::kVector ? "VF" : kind == Kind::kMask ? "MF" : "bool";
+  constexpr const char* kTypes[] = {"VF", "VI", "MF", "bool"};
+  const char* type = kTypes[static_cast<int>(kind)];
   scope.lines += fmt::format("{}const {} {} = {};\n", scope.indent, type, name, expr);
   return scope.terms[value.key()] = {name, kind};
 }
@@ -164,8 +176,11 @@ CppValues::Term CppValues::Get(const ValueAt& value) {
     case Op::kInput:
       return LoadInput(value, node);
     case Op::kConst:
-      TENON_CHECK(node.type.elem.is_float(), "{}: integer constants cannot be generated",
-                  plan_.name);
+      if (node.type.elem == ir::Elem(DType::kI32)) {
+        return {fmt::format("hn::Set(DI(), {})", static_cast<int32_t>(node.value)), Kind::kInteger};
+      }
+      TENON_CHECK(node.type.elem.is_float(), "{}: constants of type {} cannot be generated",
+                  plan_.name, ir::ElemText(node.type.elem));
       return {fmt::format("Splat({})", FloatLiteral(node.value))};
     case Op::kAttr:
       used_scalars_.insert(node.name);
@@ -212,6 +227,7 @@ CppValues::Term CppValues::Compute(const ValueAt& value, const Node& node) {
   if (const char* word = MinMaxWord(node)) {
     return Define(value, base, Kind::kVector, fmt::format("{}({})", word, list));
   }
+  if (node.type.elem == ir::Elem(DType::kI32)) return ComputeInteger(value, node, args, list);
   for (const OpWord& word : kOpWords) {
     if (word.op != node.op) continue;
     const bool is_mask = node.type.elem == ir::Elem(DType::kBool);
@@ -224,6 +240,19 @@ CppValues::Term CppValues::Compute(const ValueAt& value, const Node& node) {
   }
   throw UsageError(
       fmt::format("{}: {} cannot be generated for the CPU", plan_.name, ir::OpName(node.op)));
+}
+
+CppValues::Term CppValues::ComputeInteger(const ValueAt& value, const Node& node,
+                                          const std::vector<Term>& args, const std::string& list) {
+  const bool all_integers = std::all_of(args.begin(), args.end(),
+                                        [](const Term& arg) { return arg.kind == Kind::kInteger; });
+  for (const OpWord& word : kIntegerWords) {
+    if (word.op != node.op || all_integers == (node.op == Op::kBitsOf)) continue;
+    return Define(value, fmt::format("v{}", value.node), Kind::kInteger,
+                  fmt::format("{}({})", word.function, list));
+  }
+  throw UsageError(fmt::format("{}: {} of integers cannot be generated for the CPU", plan_.name,
+                               ir::OpName(node.op)));
 }
 
 // The cheaper forms of minimum and maximum, where they have the same bits; else null.

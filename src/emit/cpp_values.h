@@ -21,7 +21,7 @@ class CppValues {
   CppValues(const ir::Graph& graph, const RowPlan& plan);
 
  protected:
-  enum class Kind { kVector, kMask, kBool };
+  enum class Kind { kVector, kInteger, kMask, kBool };
   struct Term {
     std::string text;
     Kind kind = Kind::kVector;
@@ -73,6 +73,8 @@ class CppValues {
   Scope& ScopeFor(const ValueAt& value) { return value.DependsOnLane() ? inner_ : outer_; }
   Term Define(const ValueAt& value, const std::string& base, Kind kind, const std::string& expr);
   Term Compute(const ValueAt& value, const ir::Node& node);
+  Term ComputeInteger(const ValueAt& value, const ir::Node& node, const std::vector<Term>& args,
+                      const std::string& list);
   const char* MinMaxWord(const ir::Node& node) const;
   bool IsBound(ir::NodeId id) const;
   Term LoadInput(const ValueAt& value, const ir::Node& node);

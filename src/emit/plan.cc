@@ -50,7 +50,7 @@ class Planner {
     plan_.row_axis = axes[0];
     AddInputs();
     for (size_t i = 0; i < graph_.outputs().size(); ++i) AddOutput(graph_.outputs()[i]);
-    for (NestDraft& draft : drafts_) FinishNest(draft);
+    FinishNests();
     AddSizes();
     return std::move(plan_);
   }
@@ -218,13 +218,29 @@ class Planner {
     return loops.back();
   }
 
-  void CollectReductions(const ValueAt& value, const Extents& extents, std::vector<Loop>& loops,
+  // True when the value varies over the middle axes of a nest.
+  static bool VariesIn(const std::vector<Axis>& rows, const ValueAt& value) {
+    for (const Dim& index : value.at) {
+      for (const std::string& symbol : index.symbols()) {
+        for (const Axis& axis : rows) {
+          if (symbol == LoopVar(axis.name)) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  // A reduction that does not vary over the nest's middle axes is one of the whole row: it goes to
+  // `row_loops_`, which come before every nest.
+  void CollectReductions(const ValueAt& value, const Extents& extents,
+                         const std::vector<Axis>& rows, std::vector<Loop>& loops,
                          std::set<std::string>& seen) {
+    if (row_reductions_.contains(value.key())) return;
     if (!seen.insert(value.key()).second) return;
     const Node& node = graph_.node(value.node);
     if (node.op != Op::kReduce) {
       for (const ValueAt& arg : ArgsOf(graph_, value, extents)) {
-        CollectReductions(arg, extents, loops, seen);
+        CollectReductions(arg, extents, rows, loops, seen);
       }
       return;
     }
@@ -232,20 +248,45 @@ class Planner {
                 graph_.name());
     const ValueAt argument = ReductionArgument(value);
     const Extents inner = WithLane(extents, ReducedExtent(node));
-    CollectReductions(argument, inner, loops, seen);
-    LoopFor(loops, LevelOf(argument, inner), ReducedExtent(node))
+    CollectReductions(argument, inner, rows, loops, seen);
+    const bool whole_row = !rows.empty() && !VariesIn(rows, value);
+    if (whole_row) row_reductions_.insert(value.key());
+    LoopFor(whole_row ? row_loops_ : loops, LevelOf(argument, inner), ReducedExtent(node))
         .reductions.push_back({value, argument});
   }
 
-  void FinishNest(NestDraft& draft) {
+  // In the order of the outputs, but the nest without middle axes comes first when it has the
+  // reductions that others read.
+  void FinishNests() {
+    const auto has_rows = [](const NestDraft& draft) { return !draft.rows.empty(); };
+    std::vector<Nest> nests(drafts_.size());
+    for (size_t i = 0; i < drafts_.size(); ++i) {
+      if (has_rows(drafts_[i])) nests[i] = FinishNest(drafts_[i], {});
+    }
+    if (!row_loops_.empty() && std::all_of(drafts_.begin(), drafts_.end(), has_rows)) {
+      drafts_.push_back({{}, {{kRowVar, plan_.row_axis.size}}, {}, {}});
+      nests.emplace_back();
+    }
+    const bool first = !row_loops_.empty();
+    for (size_t i = 0; i < drafts_.size(); ++i) {
+      if (has_rows(drafts_[i])) continue;
+      nests[i] = FinishNest(drafts_[i], std::move(row_loops_));
+      if (first) std::rotate(nests.begin(), nests.begin() + i, nests.begin() + i + 1);
+      break;  // drafts have different axes
+    }
+    plan_.nests = std::move(nests);
+  }
+
+  Nest FinishNest(NestDraft& draft, std::vector<Loop> loops) {
     Nest nest;
     nest.rows = draft.rows;
+    nest.loops = std::move(loops);
     std::set<std::string> seen;
     for (size_t i = 0; i < draft.stores.size(); ++i) {
       const Extents extents = WithLane(draft.extents, draft.lanes[i]);
       int level = 0;
       for (const ValueAt& value : draft.stores[i].values) {
-        CollectReductions(value, extents, nest.loops, seen);
+        CollectReductions(value, extents, draft.rows, nest.loops, seen);
         level = std::max(level, LevelOf(value, extents));
       }
       LoopFor(nest.loops, level, draft.lanes[i]).stores.push_back(std::move(draft.stores[i]));
@@ -253,7 +294,7 @@ class Planner {
     std::stable_sort(nest.loops.begin(), nest.loops.end(),
                      [](const Loop& a, const Loop& b) { return a.level < b.level; });
     ChooseKeeps(graph_, plan_.tensors, draft.extents, nest);
-    plan_.nests.push_back(std::move(nest));
+    return nest;
   }
 
   void AddSizes() {
@@ -277,6 +318,8 @@ class Planner {
   std::map<NodeId, int> tensor_of_;
   std::map<std::string, int> levels_;
   std::vector<NestDraft> drafts_;
+  std::vector<Loop> row_loops_;           // reductions of whole rows that nests with rows need
+  std::set<std::string> row_reductions_;  // their keys
 };
 
 }  // namespace

@@ -43,7 +43,9 @@ std::string ChoicesText(const Choices& choices) {
 Body::Body(const Contract& contract, Choices choices)
     : contract_(contract), builder_(contract.name()), choices_(std::move(choices)) {
   for (const Param& param : contract.params()) {
-    if (!param.is_tensor || (param.static_presence && !Flag(param.name))) continue;
+    if (!param.is_tensor || param.outside_body) continue;
+    if (param.static_presence && !Flag(param.name)) continue;
+    if (!param.none_with.empty() && Word(param.none_with) == param.none_when) continue;
     inputs_[param.name] =
         param.optional && !param.static_presence
             ? builder_.OptionalInput(param.name, param.elem, param.axes, param.absent)

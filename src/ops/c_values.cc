@@ -1,5 +1,6 @@
 #include "ops/c_values.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "base/dtype.h"
@@ -104,8 +105,14 @@ void SetTensor(Tensor& t, const TenonTensor* given, std::string_view op, std::st
 
 TenonSpec ToSpec(const TensorSpec& spec) {
   const DlType type = kDlTypes[static_cast<size_t>(spec.dtype)];
-  TenonSpec result{type.code, type.bits, 1, static_cast<int32_t>(spec.shape.size()), {}};
+  TenonSpec result{type.code, type.bits, 1, static_cast<int32_t>(spec.shape.size()), {}, {}};
   std::copy(spec.shape.begin(), spec.shape.end(), result.sizes);
+  std::copy(spec.strides.begin(), spec.strides.end(), result.strides);
+  int64_t dense = 1;
+  for (int axis = result.rank - 1; axis >= 0 && spec.strides.empty(); --axis) {
+    result.strides[axis] = dense;
+    dense *= std::max<int64_t>(result.sizes[axis], 1);
+  }
   return result;
 }
 

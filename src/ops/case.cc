@@ -291,7 +291,7 @@ void Case::FillArgument(size_t number) {
       value = 2 * element.Uniform() - 1;  // a table of sines
     } else if (param.elem == ir::Elem(DType::kF32)) {
       value = 0.01 + 0.1 * element.Uniform();  // a scale
-    } else if (param.elem == ir::Elem(DType::kI32)) {
+    } else if (param.elem == ir::Elem(DType::kI32) || param.integers) {
       value = static_cast<double>(element.bits() % 41) - 20;  // a zero point
     } else {
       value = element.Normal();

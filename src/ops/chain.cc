@@ -57,9 +57,34 @@ void AddNorm(Builder& b) {
   b.Call("rms_norm", {sum[0], b.Tensor("weight"), b.Attribute("eps")});
 }
 
+// The norm that a fused operator begins with; its second result is the sum, when it adds.
+std::vector<tenon::Tensor> Norm(Builder& b, bool adds) {
+  if (!adds) return b.Call("rms_norm", {b.Tensor("x"), b.Tensor("weight"), b.Attribute("eps")});
+  return b.Call("fused_add_rms_norm",
+                {b.Tensor("x"), b.Tensor("residual"), b.Tensor("weight"), b.Attribute("eps")});
+}
+
+void Quantise(Builder& b, const tenon::Tensor& x) {
+  b.Call("quantize", {x, b.Tensor("scale"), b.Tensor("offset"), b.Attribute("dtype")});
+}
+
+void QuantisePerToken(Builder& b, const tenon::Tensor& x) {
+  const bool is_int = std::get<std::string>(b.Attribute("dtype")) == "i8";
+  b.Call(is_int ? "dynamic_scaled_int8_quant" : "dynamic_per_token_scaled_fp8_quant", {x});
+}
+
+void QuantisePerGroup(Builder& b, const tenon::Tensor& x) {
+  b.Call("per_token_group_quant_fp8", {x, b.Size("group_size"), b.Attribute("scale_ue8m0")});
+}
+
+template <bool adds, void (*quantise)(Builder&, const tenon::Tensor&)>
 void NormQuant(Builder& b) {
-  const auto n = b.Call("rms_norm", {b.Tensor("x"), b.Tensor("weight"), b.Attribute("eps")});
-  b.Call("dynamic_scaled_int8_quant", {n[0]});
+  quantise(b, Norm(b, adds)[0]);
+}
+
+template <void (*quantise)(Builder&, const tenon::Tensor&)>
+void SiluQuant(Builder& b) {
+  quantise(b, b.Call("silu_and_mul", {b.Tensor("x")})[0]);
 }
 
 void NormRope(Builder& b) {
@@ -96,7 +121,15 @@ void SplitNormRope(Builder& b) {
 
 const std::map<std::string_view, void (*)(Builder&)> kChains = {
     {"fused_add_rms_norm", &AddNorm},
-    {"rms_norm_dynamic_per_token_quant", &NormQuant},
+    {"fused_add_rms_norm_dynamic_per_token_quant", &NormQuant<true, QuantisePerToken>},
+    {"fused_add_rms_norm_per_block_quant", &NormQuant<true, QuantisePerGroup>},
+    {"fused_add_rms_norm_static_quant", &NormQuant<true, Quantise>},
+    {"rms_norm_dynamic_per_token_quant", &NormQuant<false, QuantisePerToken>},
+    {"rms_norm_per_block_quant", &NormQuant<false, QuantisePerGroup>},
+    {"rms_norm_static_quant", &NormQuant<false, Quantise>},
+    {"silu_and_mul_per_block_quant", &SiluQuant<QuantisePerGroup>},
+    {"silu_and_mul_quant", &SiluQuant<Quantise>},
+    {"swiglu_quant", &SiluQuant<QuantisePerToken>},
     {"rms_norm_rope", &NormRope},
     {"split_qkv_rmsnorm_rope", &SplitNormRope},
 };

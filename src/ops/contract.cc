@@ -153,6 +153,13 @@ void Contract::InPlace(std::string_view name,
   in_place_.push_back({std::string(name), std::move(writes)});
 }
 
+void Contract::LimitRows(std::string_view list, std::string_view cumulative) {
+  for (Param& param : params_) {
+    if (param.name == list) param.outside_body = true;
+  }
+  row_limit_ = {std::string(list), std::string(cumulative)};
+}
+
 const Param* Contract::FindParam(std::string_view name) const { return FindNamed(params_, name); }
 const OutParam* Contract::FindOut(std::string_view name) const { return FindNamed(outs_, name); }
 const InPlaceForm* Contract::FindForm(std::string_view name) const {

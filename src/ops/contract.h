@@ -66,6 +66,10 @@ struct Param {
   bool optional = false;
   bool none_by_default = false;  // else None has to be given
   double absent = 0;             // an absent optional tensor reads as this constant
+  bool integers = false;         // i8 and i32 are taken, too, and read as numbers
+  bool outside_body = false;     // the body does not read it
+  std::string none_with;         // must be None when the static attribute of this name has the
+  std::string none_when;         // value `none_when`; bodies with that value have no such input
   bool broadcasts = false;       // its leading axes may be fewer, or 1: expanded as numpy does
 
   // An attribute.
@@ -77,6 +81,7 @@ struct Param {
   bool is_static = false;                 // bodies differ by its value
   bool non_negative = false;              // NaN and negative values are refused
   bool positive = false;
+  std::optional<std::pair<int64_t, int64_t>> range;  // of an int: smallest and largest value
   std::vector<std::string> zero_without;  // must be 0 when one of these tensors is not there
   std::string moves_last;                 // names the axis of this tensor that the body sees last
   std::string casts;                      // this tensor is first rounded to the dtype given, which
@@ -84,6 +89,7 @@ struct Param {
 
   Param& NonNegative() { return non_negative = true, *this; }
   Param& Positive() { return positive = true, *this; }
+  Param& Between(int64_t low, int64_t high) { return range = {low, high}, *this; }
   Param& Static() { return is_static = true, *this; }
   Param& NoneByDefault() { return none_by_default = true, *this; }
   Param& StaticPresence() { return static_presence = true, *this; }
@@ -92,6 +98,12 @@ struct Param {
   }
   Param& ZeroWithout(std::vector<std::string> names) {
     return zero_without = std::move(names), *this;
+  }
+  Param& Integers() { return integers = true, *this; }
+  Param& NoneWith(std::string attribute, std::string value) {
+    none_with = std::move(attribute);
+    none_when = std::move(value);
+    return *this;
   }
   Param& Broadcasts() { return broadcasts = true, *this; }
   Param& MovesLast(std::string tensor) { return moves_last = std::move(tensor), *this; }
@@ -114,6 +126,16 @@ struct OutParam {
                             // stands in the contract
 
   OutParam& As(std::string_view body_axes);
+  // "..., columns" is column-major when the bool attribute is true: the elements of a column are
+  // neighbours, and columns are the number of rows, rounded up to `column_multiple`, apart.
+  std::string column_major_when;
+  int64_t column_multiple = 1;
+
+  OutParam& ColumnMajorWhen(std::string attribute, int64_t multiple) {
+    column_major_when = std::move(attribute);
+    column_multiple = multiple;
+    return *this;
+  }
   OutParam& ErrorScale(std::string input) { return error_scale = std::move(input), *this; }
   OutParam& Like(std::string input) { return like = std::move(input), *this; }
   OutParam& DTypeFrom(std::string attribute) { return dtype_from = std::move(attribute), *this; }
@@ -134,6 +156,13 @@ struct InPlaceForm {
 
   const std::string* OutputOver(std::string_view input) const;  // null: not written
   const std::string* InputUnder(std::string_view output) const;
+};
+
+// How many rows a call computes, when a tensor says so: the sum of `list`, or its last element when
+// the int attribute `cumulative` is 0. What lies in later rows of the results is unspecified.
+struct RowLimit {
+  std::string list;
+  std::string cumulative;
 };
 
 class Contract;
@@ -191,6 +220,9 @@ class Contract {
   OutParam& Out(std::string_view name, ir::Elem elem, std::string_view shape);
   void Require(std::string_view left, Compare compare, std::string_view right,
                std::string_view sentence);
+  void LimitRows(std::string_view list, std::string_view cumulative);
+  // The body is the reference only: the kernels are those of structural.cc.
+  void Structural() { structural_ = true; }
   void InPlace(std::string_view name, std::vector<std::pair<std::string, std::string>> writes);
   void Body(std::function<void(ops::Body&)> body) { body_ = std::move(body); }
 
@@ -201,6 +233,8 @@ class Contract {
   const std::deque<OutParam>& outs() const { return outs_; }
   const std::vector<Requirement>& requirements() const { return requirements_; }
   const std::vector<InPlaceForm>& in_place_forms() const { return in_place_; }
+  const std::optional<RowLimit>& row_limit() const { return row_limit_; }
+  bool structural() const { return structural_; }
   const Param* FindParam(std::string_view name) const;
   const OutParam* FindOut(std::string_view name) const;
   const InPlaceForm* FindForm(std::string_view name) const;
@@ -230,6 +264,8 @@ class Contract {
   std::deque<OutParam> outs_;
   std::vector<Requirement> requirements_;
   std::vector<InPlaceForm> in_place_;
+  std::optional<RowLimit> row_limit_;
+  bool structural_ = false;
   std::function<void(ops::Body&)> body_;
 };
 

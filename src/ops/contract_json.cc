@@ -63,6 +63,7 @@ Json AttributeJson(const Param& param) {
 Json ParamJson(const Param& param) {
   Json json = param.is_tensor ? TensorJson(param) : AttributeJson(param);
   json["keyword_only"] = param.keyword_only;
+  if (param.broadcasts) json["broadcasts"] = true;
   if (!param.absent_sizes.empty()) json["absent_sizes"] = param.absent_sizes;
   if (param.nullable || param.none_by_default) {
     json["default"] = nullptr;
@@ -77,6 +78,10 @@ Json OutJson(const OutParam& out) {
       {"name", out.name}, {"elem", ElemName(out.elem)}, {"shape", ShapesJson({out.shape})[0]}};
   if (!out.like.empty()) json["like"] = out.like;
   if (!out.dtype_from.empty()) json["dtype_from"] = out.dtype_from;
+  if (!out.column_major_when.empty()) {
+    json["column_major_when"] = out.column_major_when;
+    json["column_multiple"] = out.column_multiple;
+  }
   return json;
 }
 
@@ -88,7 +93,11 @@ Json ContractJson(const Contract& contract) {
                {"out_schema", contract.OutSchema()},
                {"out_arguments", contract.OutArguments()}};
   Json params = Json::array();
-  for (const Param& param : contract.params()) params.push_back(ParamJson(param));
+  for (const Param& param : contract.params()) {
+    params.push_back(ParamJson(param));
+    const bool limits = contract.row_limit() && contract.row_limit()->list == param.name;
+    if (limits) params.back()["limits_rows"] = true;
+  }
   json["params"] = params;
   Json outs = Json::array();
   for (const OutParam& out : contract.outs()) outs.push_back(OutJson(out));

@@ -1,5 +1,6 @@
 #include "ops/dense.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
@@ -10,12 +11,16 @@ namespace tenon {
 Buffer::Buffer(const TensorSpec& spec) {
   constexpr size_t kCacheLine = 64;
   int64_t count = 1;
-  for (int64_t size : spec.shape) count *= size;
+  for (size_t i = 0; i < spec.shape.size(); ++i) {
+    count *= spec.shape[i];
+    if (!spec.strides.empty()) count = std::max(count, spec.shape[i] * spec.strides[i]);
+  }
   const size_t bytes = static_cast<size_t>(count * ItemSize(spec.dtype));
   void* memory = std::aligned_alloc(kCacheLine, (bytes / kCacheLine + 1) * kCacheLine);
   if (memory == nullptr) throw std::bad_alloc();
   memory_ = std::shared_ptr<void>(memory, std::free);
   tensor_ = MakeTensor(memory, spec.dtype, spec.shape);
+  std::copy(spec.strides.begin(), spec.strides.end(), tensor_.strides.begin());
 }
 
 namespace ops {

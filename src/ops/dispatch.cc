@@ -8,14 +8,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "ops/generated_row.h"
+#include "ops/structural.h"
 
 namespace tenon::ops {
 namespace {
-
-std::optional<std::string> DeclinesOffCpu(const Resolved& call) {
-  if (call.device == Device::kCpu) return std::nullopt;
-  return "the tensors are on " + DeviceText(call.device, call.device_index);
-}
 
 void RunCpuRow(const Resolved& call, std::span<const Tensor> outputs) {
   RunGenerated(cpu::ChosenTarget(), call, outputs);
@@ -43,7 +39,14 @@ std::string CallText(const Resolved& call) {
 
 }  // namespace
 
-std::span<const Kernel> KernelsOf(const Operator&) { return kRowWise; }
+std::optional<std::string> DeclinesOffCpu(const Resolved& call) {
+  if (call.device == Device::kCpu) return std::nullopt;
+  return "the tensors are on " + DeviceText(call.device, call.device_index);
+}
+
+std::span<const Kernel> KernelsOf(const Operator& op) {
+  return op.contract().structural() ? StructuralKernels(op.name()) : kRowWise;
+}
 
 const Kernel& ChooseKernel(const Resolved& call) {
   std::string reasons;

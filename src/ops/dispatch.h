@@ -19,6 +19,8 @@ struct Kernel {
 
 std::span<const Kernel> KernelsOf(const Operator& op);
 
+std::optional<std::string> DeclinesOffCpu(const Resolved& call);
+
 // The first kernel that takes the call. UsageError with all reasons when none does; with
 // TENON_LOG=dispatch every answer is printed on standard error.
 const Kernel& ChooseKernel(const Resolved& call);

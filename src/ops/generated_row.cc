@@ -7,6 +7,7 @@
 #include "ops/dense.h"
 #include "ops/kernel_list.h"
 #include "ops/row_driver.h"
+#include "ops/row_limit.h"
 
 namespace tenon::ops {
 namespace {
@@ -76,7 +77,8 @@ void RowBinding::Run(cpu::Target target, const Resolved& call, std::span<const T
   }
   inputs_laid_out_ = true;
   const int lead_rank = static_cast<int>(call.lead.size());
-  RunRowKernel(kernel_, target, {tensors_, lead_rank, sizes_, scalars_, call.storage});
+  RunRowKernel(kernel_, target,
+               {tensors_, lead_rank, sizes_, scalars_, call.storage, RowsToCompute(call)});
 }
 
 void RunGenerated(cpu::Target target, const Resolved& call, std::span<const Tensor> outputs) {

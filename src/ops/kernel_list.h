@@ -7,7 +7,7 @@
 
 namespace tenon::ops {
 
-struct KernelListEntry {
+struct KernelListEntry {  // null for operators whose kernels are written by hand
   const cpu::RowKernel* kernels;
   const int* count;
 };

@@ -24,9 +24,10 @@ std::vector<ir::HostArray> ReferenceValues(const Resolved& call) {
   inputs.storage = call.storage;
   std::vector<Buffer> dense;
   for (const BoundInput& input : call.inputs) {
-    if (!input.present) continue;
+    if (!input.present || input.param->outside_body) continue;
     const bool stored = input.param->elem == ir::Elem::Storage();
-    dense.push_back(DenseCopy(input.view, stored ? call.storage : input.view.dtype));
+    const DType read = input.param->integers ? DType::kF32 : input.view.dtype;
+    dense.push_back(DenseCopy(input.view, stored ? call.storage : read));
     inputs.tensors[input.param->name] =
         MakeTensor(dense.back().tensor().data, dense.back().tensor().dtype,
                    BodyShape(call, input.param->axes));

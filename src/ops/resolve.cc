@@ -162,6 +162,12 @@ class Resolver {
       TENON_CHECK(*integer >= -kLargestInt && *integer <= kLargestInt,
                   "{}: {} must be at most {}, got {}", name_, param.name, kLargestInt, *integer);
     }
+    if (param.range) {
+      const auto [low, high] = *param.range;
+      const int64_t integer = std::get<int64_t>(value);
+      TENON_CHECK(integer >= low && integer <= high, "{}: {} must be in [{}, {}], got {}", name_,
+                  param.name, low, high, integer);
+    }
     if (!param.positive && !param.non_negative) return;
     const double number = std::holds_alternative<int64_t>(value)
                               ? static_cast<double>(std::get<int64_t>(value))
@@ -231,6 +237,10 @@ class Resolver {
         break;
       case ir::Elem::Kind::kParam:
         if (dtype == call_.storage || dtype == DType::kF32) break;
+        if (input.param->integers && (dtype == DType::kI8 || dtype == DType::kI32)) break;
+        if (input.param->integers) {
+          refuse(fmt::format("{}{}, f32, i32 or i8", DTypeName(call_.storage), like));
+        }
         refuse(call_.storage == DType::kF32
                    ? "f32" + like
                    : fmt::format("{}{}, or f32", DTypeName(call_.storage), like));
@@ -284,6 +294,11 @@ class Resolver {
       TENON_CHECK(holds, "{}: {}, got {} and {}", name_, r.sentence, left, right);
     }
     for (const Param& param : contract_.params()) {
+      if (!param.none_with.empty()) {
+        const auto& word = std::get<std::string>(call_.attributes.at(param.none_with));
+        TENON_CHECK(word != param.none_when || !call_.FindInput(param.name)->present,
+                    "{}: {} must be None when {} is {}", name_, param.name, param.none_with, word);
+      }
       for (const std::string& tensor : param.zero_without) {
         const double value = std::get<double>(call_.attributes.at(param.name));
         TENON_CHECK(value == 0 || call_.FindInput(tensor)->present,
@@ -313,11 +328,27 @@ class Resolver {
           output.spec.shape.push_back(axis.size.Eval(call_.sizes));
         }
       }
+      SetStrides(output);
       if (call_.in_place == nullptr) continue;
       const std::string* over = call_.in_place->InputUnder(out.name);
       for (size_t i = 0; over != nullptr && i < call_.inputs.size(); ++i) {
         if (call_.inputs[i].param->name == *over) output.over = static_cast<int>(i);
       }
+    }
+  }
+
+  void SetStrides(BoundOutput& output) const {
+    const OutParam& out = *output.param;
+    if (out.column_major_when.empty()) return;
+    if (!std::get<bool>(call_.attributes.at(out.column_major_when))) return;
+    const int64_t rows = call_.sizes.at("tokens");
+    const int64_t multiple = out.column_multiple;
+    int64_t stride = 1;
+    std::vector<int64_t>& strides = output.spec.strides;
+    strides.assign(output.spec.shape.size(), (rows + multiple - 1) / multiple * multiple);
+    for (size_t axis = call_.lead.size(); axis-- > 0;) {
+      strides[axis] = stride;
+      stride *= call_.lead[axis];
     }
   }
 

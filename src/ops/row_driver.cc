@@ -59,7 +59,7 @@ class RowRun {
   }
 
   void Run(cpu::RowFn fn) {
-    if (!CollapseLead()) return;
+    if (!CollapseLead() || arguments_.rows == 0) return;
     CheckIndices();
     for (int i = 0; i < kernel_.num_tensors; ++i) Prepare(i);
     if (!copies_.empty()) CollapseLead();  // copies have strides of their own
@@ -179,15 +179,16 @@ class RowRun {
     const bool stream =
         row_bytes * space_.rows > cpu::LastLevelCacheBytes() && cpu::NumThreads() > 1;
     const int64_t grain = std::max<int64_t>(1, kBytesPerThread / std::max<int64_t>(row_bytes, 1));
-    cpu::ParallelFor(space_.rows, grain, [&](int64_t begin, int64_t end) {
-      const RowCall call{tensors.data(), arguments_.sizes.data(), arguments_.scalars.data(),
-                         stream};
-      if (space_.rank == 1) {
-        fn(call, begin, end);
-      } else {
-        RunOuter(fn, call, begin, end);
-      }
-    });
+    cpu::ParallelFor(std::min(space_.rows, arguments_.rows), grain,
+                     [&](int64_t begin, int64_t end) {
+                       const RowCall call{tensors.data(), arguments_.sizes.data(),
+                                          arguments_.scalars.data(), stream};
+                       if (space_.rank == 1) {
+                         fn(call, begin, end);
+                       } else {
+                         RunOuter(fn, call, begin, end);
+                       }
+                     });
   }
 
   // Rows [begin, end) of a space with outer axes: one kernel call per stretch of the last axis.

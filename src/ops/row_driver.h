@@ -3,6 +3,7 @@
 // Serves the library's kernels and those that `tenon fuse` compiles.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -21,6 +22,7 @@ struct RowArguments {
   std::span<const int64_t> sizes;
   std::span<const float> scalars;
   DType storage = DType::kF32;
+  int64_t rows = std::numeric_limits<int64_t>::max();  // only the first ones are computed
 };
 
 // UsageError, with the operator's name, for an index outside its table; nothing is written then.

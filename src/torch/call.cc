@@ -226,18 +226,12 @@ class Results {
 
  private:
   int Add(const TenonSpec& spec, TenonTensor& result) {
-    std::array<int64_t, 8> strides;
-    int64_t dense = 1;
-    for (int axis = spec.rank - 1; axis >= 0; --axis) {
-      strides[axis] = dense;
-      dense *= std::max<int64_t>(spec.sizes[axis], 1);  // as torch.empty has them
-    }
     int32_t dtype = -1;
     for (const ElementType& type : ElementTypes()) {
       if (type.code == spec.dtype_code && type.bits == spec.dtype_bits) dtype = type.number;
     }
     AtenTensorHandle handle = nullptr;
-    if (aoti_torch_empty_strided(spec.rank, spec.sizes, strides.data(), dtype, device_type_,
+    if (aoti_torch_empty_strided(spec.rank, spec.sizes, spec.strides, dtype, device_type_,
                                  device_index_, &handle) != AOTI_TORCH_SUCCESS) {
       return AOTI_TORCH_FAILURE;
     }
@@ -246,7 +240,7 @@ class Results {
               device_index_,    spec.rank,
               spec.dtype_code,  spec.dtype_bits,
               spec.dtype_lanes, spec.sizes,
-              nullptr,          0};
+              spec.strides,     0};
     return aoti_torch_get_data_ptr(handle, &result.data);
   }
 

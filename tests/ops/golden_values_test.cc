@@ -174,6 +174,51 @@ TEST_P(GoldenValues, Quantisation) {
   EXPECT_EQ(fp8[1][0], static_cast<double>(1.0f / 448.0f));
 }
 
+TEST_P(GoldenValues, Float8Quantisation) {
+  const Tensor x = F32({2, 4}, {896, -3, kNaN, 1e9, 0, 0, 0, 0});
+  const auto fixed = Run("static_scaled_fp8_quant", {x, F32({1}, {2})});
+  EXPECT_THAT(fixed[0], ElementsAre(448, -1.5, IsNan(), 448, 0, 0, 0, 0));
+  const auto row = Run("dynamic_per_token_scaled_fp8_quant", {F32({2, 2}, {896, -3, 0, 0})});
+  EXPECT_THAT(row[0], ElementsAre(448, -1.5, 0, 0));
+  EXPECT_THAT(row[1], ElementsAre(2, static_cast<double>(1e-10f / 448.0f)));
+  const auto capped =
+      Run("dynamic_per_token_scaled_fp8_quant", {F32({1, 2}, {896, -3}), F32({1}, {448})});
+  EXPECT_THAT(capped[0], ElementsAre(448, -3));
+  EXPECT_THAT(capped[1], ElementsAre(1));
+  const auto whole = Run("dynamic_scaled_fp8_quant", {F32({2, 2}, {896, -3, 4, 448})});
+  EXPECT_THAT(whole[0], ElementsAre(448, -1.5, 2, 224));
+  EXPECT_THAT(whole[1], ElementsAre(2));
+  const auto zeros = Run("dynamic_scaled_fp8_quant", {F32({2, 2}, {0, 0, 0, 0})});
+  EXPECT_THAT(zeros[0], Each(0.0));
+  EXPECT_EQ(zeros[1][0], static_cast<double>(1e-10f / 448.0f));
+}
+
+TEST_P(GoldenValues, GroupScales) {
+  const Tensor x = F32({1, 4}, {896, -3, 448, 0.5});
+  const auto plain = Run("per_token_group_quant_fp8", {x, int64_t{2}});
+  EXPECT_THAT(plain[0], ElementsAre(448, -1.5, 448, 0.5));
+  EXPECT_THAT(plain[1], ElementsAre(2, 1));
+  // A power of two stays, everything else goes up.
+  const auto power =
+      Run("per_token_group_quant_fp8", {F32({1, 4}, {896, -3, 449, 1}), int64_t{2}, true});
+  EXPECT_THAT(power[0], ElementsAre(448, -1.5, 224, 0.5));
+  EXPECT_THAT(power[1], ElementsAre(2, 2));
+}
+
+TEST_P(GoldenValues, OffsetsOfEveryType) {
+  const Tensor x = F32({2, 2}, {2.5, 6, -2.5, 300});
+  for (DType dtype : {DType::kI8, DType::kI32, DType::kF32}) {
+    const Tensor one = arena_.Make(dtype, {1}, {-3});
+    EXPECT_THAT(Run("quantize", {x, F32({1}, {1}), one, DType::kI8})[0],
+                ElementsAre(-1, 3, -5, 127));
+    const Tensor each = arena_.Make(dtype, {2}, {-3, 1});
+    EXPECT_THAT(Run("quantize", {x, F32({1}, {1}), each, DType::kI8})[0],
+                ElementsAre(-1, 7, -5, 127));
+  }
+  const Tensor offset = F32({1}, {1});
+  EXPECT_THROW(Run("quantize", {x, F32({1}, {1}), offset, DType::kF8E4M3}), UsageError);
+}
+
 TEST_P(GoldenValues, AnInfiniteRowLeavesTheOthersAlone) {
   const Tensor x = F32({3, 2}, {127, -127, kInf, 1, 254, 2});
   const auto quantised = Run("dynamic_scaled_int8_quant", {x});

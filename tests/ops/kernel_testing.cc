@@ -91,9 +91,15 @@ void Choose(const Contract& contract, const Choices& choices, CaseSpec& spec) {
 }
 
 // Optional tensors, and attributes away from their defaults.
-void GiveAll(const Contract& contract, CaseSpec& spec) {
+void GiveAll(const Contract& contract, const Choices& choices, CaseSpec& spec) {
   for (const Param& param : contract.params()) {
-    if (param.optional && !param.static_presence) spec.given.insert(param.name);
+    const bool refused =
+        !param.none_with.empty() && choices.at(param.none_with) == ir::AttrValue(param.none_when);
+    const bool limits = contract.row_limit() && contract.row_limit()->list == param.name;
+    if (param.optional && !param.static_presence && !refused && !limits) {
+      spec.given.insert(param.name);
+    }
+    if (param.name == "scale_ue8m0") spec.attributes[param.name] = true;
     if (param.name == "weight_offset") spec.attributes[param.name] = 1.0;
     if (param.name == "inverse") spec.attributes[param.name] = true;
     if (param.name == "eps") spec.attributes[param.name] = 1e-3;
@@ -119,7 +125,7 @@ std::vector<CaseSpec> MakeCases(const std::string& name, bool all) {
           if (HasSize(contract, size)) spec.sizes[size] = value;
         }
         Choose(contract, variant.choices, spec);
-        if (everything) GiveAll(contract, spec);
+        if (everything) GiveAll(contract, variant.choices, spec);
         specs.push_back(std::move(spec));
       }
     }
@@ -131,6 +137,14 @@ std::vector<CaseSpec> MakeCases(const std::string& name, bool all) {
 
 std::vector<CaseSpec> EdgeCases(const std::string& form) { return MakeCases(form, true); }
 std::vector<CaseSpec> PlainCases(const std::string& form) { return MakeCases(form, false); }
+
+std::vector<std::string> GeneratedNames() {
+  std::vector<std::string> names = OperatorNames();
+  std::erase_if(names, [](const std::string& name) {
+    return FindOperator(name).op->contract().structural();
+  });
+  return names;
+}
 
 std::vector<CaseSpec> ModelCases(const std::string& form) {
   std::vector<CaseSpec> specs;

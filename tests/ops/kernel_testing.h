@@ -21,6 +21,9 @@ std::vector<CaseSpec> PlainCases(const std::string& form);
 // The lines of bench/shapes/*.txt for this form.
 std::vector<CaseSpec> ModelCases(const std::string& form);
 
+// The forms with generated kernels.
+std::vector<std::string> GeneratedNames();
+
 // The bits of everything that a call writes, in row-major order of each tensor, after a run of the
 // generated kernel; expects that nothing else was written.
 using Bits = std::vector<std::vector<uint8_t>>;

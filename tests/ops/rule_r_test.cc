@@ -118,6 +118,128 @@ TEST_P(RuleR, NormThenQuant) {
   }
 }
 
+// The two ways to write the type of a quantised result.
+struct Quantiser {
+  DType dtype;
+  const char* per_token;
+};
+constexpr Quantiser kQuantisers[] = {{DType::kI8, "dynamic_scaled_int8_quant"},
+                                     {DType::kF8E4M3, "dynamic_per_token_scaled_fp8_quant"}};
+
+Bits BitsOfAll(const std::vector<Buffer>& results) {
+  Bits bits;
+  for (const Buffer& result : results) bits.push_back(BitsOf(result.tensor()));
+  return bits;
+}
+
+TEST_P(RuleR, AddThenNormThenQuant) {
+  for (const auto& [dtype, per_token] : kQuantisers) {
+    for (int64_t hidden : {1, 33, 1024}) {
+      Case& test = Make(fmt::format("fused_add_rms_norm_dynamic_per_token_quant hidden={} dtype={} "
+                                    "+weight +bias",
+                                    hidden, DTypeName(dtype)),
+                        {40});
+      const Bits fused = RunBits(test);
+      const std::vector<Buffer> n = Op::Find("fused_add_rms_norm")
+                                        .Run({Input(test, "x"), Input(test, "residual"),
+                                              Input(test, "weight"), 1e-6, Input(test, "bias")});
+      Bits chain = BitsOfAll(Op::Find(per_token).Run({n[0].tensor()}));
+      chain.push_back(BitsOf(n[1].tensor()));
+      EXPECT_EQ(fused, chain) << per_token;
+    }
+  }
+}
+
+TEST_P(RuleR, NormThenStaticQuant) {
+  for (const Quantiser& q : kQuantisers) {
+    const bool is_int = q.dtype == DType::kI8;
+    for (bool adds : {false, true}) {
+      Case& test =
+          Make(fmt::format("{}rms_norm_static_quant hidden=77 dtype={} +weight{}",
+                           adds ? "fused_add_" : "", DTypeName(q.dtype), is_int ? " +offset" : ""),
+               {40});
+      const Bits fused = RunBits(test);
+      Bits chain;
+      std::vector<Buffer> n;
+      if (adds) {
+        n = Op::Find("fused_add_rms_norm")
+                .Run({Input(test, "x"), Input(test, "residual"), Input(test, "weight")});
+      } else {
+        n = Op::Find("rms_norm").Run({Input(test, "x"), Input(test, "weight")});
+      }
+      const Argument offset = is_int ? Argument(Input(test, "offset")) : Argument(kNone);
+      chain = BitsOfAll(
+          Op::Find("quantize").Run({n[0].tensor(), Input(test, "scale"), offset, q.dtype}));
+      if (adds) chain.push_back(BitsOf(n[1].tensor()));
+      EXPECT_EQ(fused, chain);
+    }
+  }
+}
+
+TEST_P(RuleR, NormThenGroupQuant) {
+  for (bool ue8m0 : {false, true}) {
+    Case& norm = Make(fmt::format("rms_norm_per_block_quant groups=5 group_size=24 "
+                                  "scale_ue8m0={} weight_offset=1 +weight +bias",
+                                  ue8m0),
+                      {40});
+    const Bits plain = RunBits(norm);
+    const std::vector<Buffer> n =
+        Op::Find("rms_norm")
+            .Run({Input(norm, "x"), Input(norm, "weight"), 1e-6, Input(norm, "bias"), kNone, 1.0});
+    const Op group_quant = Op::Find("per_token_group_quant_fp8");
+    EXPECT_EQ(plain, BitsOfAll(group_quant.Run({n[0].tensor(), int64_t{24}, ue8m0})));
+
+    Case& added = Make(fmt::format("fused_add_rms_norm_per_block_quant groups=3 group_size=128 "
+                                   "scale_ue8m0={} +weight",
+                                   ue8m0),
+                       {40}, Layout::kRowGaps);
+    const Bits fused = RunBits(added);
+    const std::vector<Buffer> sum =
+        Op::Find("fused_add_rms_norm")
+            .Run({Input(added, "x"), Input(added, "residual"), Input(added, "weight")});
+    Bits chain = BitsOfAll(group_quant.Run({sum[0].tensor(), int64_t{128}, ue8m0}));
+    chain.push_back(BitsOf(sum[1].tensor()));
+    EXPECT_EQ(fused, chain);
+
+    Case& gated = Make(
+        fmt::format("silu_and_mul_per_block_quant groups=5 group_size=24 scale_ue8m0={}", ue8m0),
+        {40});
+    const Bits silu = RunBits(gated);
+    const std::vector<Buffer> h = Op::Find("silu_and_mul").Run({Input(gated, "x")});
+    EXPECT_EQ(silu, BitsOfAll(group_quant.Run({h[0].tensor(), int64_t{24}, ue8m0})));
+  }
+}
+
+TEST_P(RuleR, GatedActivationThenQuant) {
+  for (const auto& [dtype, per_token] : kQuantisers) {
+    Case& dynamic = Make(fmt::format("swiglu_quant d=77 dtype={}", DTypeName(dtype)), {40});
+    const Bits fused = RunBits(dynamic);
+    const std::vector<Buffer> h = Op::Find("silu_and_mul").Run({Input(dynamic, "x")});
+    EXPECT_EQ(fused, BitsOfAll(Op::Find(per_token).Run({h[0].tensor()}))) << per_token;
+
+    Case& fixed =
+        Make(fmt::format("silu_and_mul_quant hidden=77 dtype={}", DTypeName(dtype)), {40});
+    const Bits with_scale = RunBits(fixed);
+    const std::vector<Buffer> g = Op::Find("silu_and_mul").Run({Input(fixed, "x")});
+    EXPECT_EQ(
+        with_scale,
+        BitsOfAll(Op::Find("quantize").Run({g[0].tensor(), Input(fixed, "scale"), kNone, dtype})));
+  }
+}
+
+TEST_P(RuleR, OtherNamesOfTheQuantisations) {
+  Case& test = Make("quantize hidden=77 dtype=i8", {40});
+  const Tensor& x = Input(test, "x");
+  const Tensor& scale = Input(test, "scale");
+  Arena arena;
+  const Tensor offset = arena.Make(DType::kI32, {1}, {-5});
+  const Op quantize = Op::Find("quantize");
+  EXPECT_EQ(BitsOfAll(quantize.Run({x, scale, offset, DType::kI8})),
+            BitsOfAll(Op::Find("static_scaled_int8_quant").Run({x, scale, offset})));
+  EXPECT_EQ(BitsOfAll(quantize.Run({x, scale, kNone, DType::kF8E4M3})),
+            BitsOfAll(Op::Find("static_scaled_fp8_quant").Run({x, scale})));
+}
+
 TEST_P(RuleR, OtherNamesOfTheNorm) {
   for (int64_t hidden : {1, 33, 1024}) {
     Case& gemma = Make(fmt::format("gemma_rms_norm hidden={}", hidden), {40});

@@ -2,6 +2,7 @@
 them."""
 
 import itertools
+import math
 import random
 import re
 
@@ -37,6 +38,8 @@ class Case:
                 values[param.name] = None
             else:
                 tensor = self._tensor(param, self.shape(param, lead), generator)
+                if param.limits_rows:  # all of them: what is left out is unspecified
+                    tensor[:] = torch.tensor([math.prod(lead)] + [0] * (len(tensor) - 1))
                 values[param.name] = tensor.to(device)
         return values
 

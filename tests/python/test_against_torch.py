@@ -202,6 +202,94 @@ def test_int8_quantisation(dtype):
     )
 
 
+F8 = torch.float8_e4m3fn
+
+
+def to_f8(x):
+    return x.clamp(-448, 448).to(F8)
+
+
+def same_f8(got, expected):
+    assert got.dtype == F8
+    assert torch.equal(got.float(), expected.float())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_fp8_quantisation(dtype):
+    x = tensor(9, 300, dtype=dtype, scale=3.0)
+    q, scale = tenon.ops.dynamic_per_token_scaled_fp8_quant(x)
+    expected = x.float().abs().amax(-1, keepdim=True) / 448
+    torch.testing.assert_close(scale, expected, rtol=0, atol=0)
+    same_f8(q, to_f8(x.float() / scale))
+    cap = torch.tensor([1.5])
+    q, scale = tenon.ops.dynamic_per_token_scaled_fp8_quant(x, cap)
+    assert torch.equal(scale, (x.float().abs().amax(-1, keepdim=True).clamp(max=1.5)) / 448)
+    same_f8(q, to_f8(x.float() / scale))
+    q, scale = tenon.ops.dynamic_scaled_fp8_quant(x)
+    assert torch.equal(scale, x.float().abs().amax().reshape(1) / 448)
+    same_f8(q, to_f8(x.float() / scale))
+    fixed = torch.rand(300) + 0.01
+    same_f8(tenon.ops.static_scaled_fp8_quant(x, fixed), to_f8(x.float() / fixed))
+    same_f8(tenon.ops.quantize(x, fixed, dtype=F8), to_f8(x.float() / fixed))
+    offset = torch.randint(-20, 20, (300,), dtype=torch.int32)
+    assert torch.equal(
+        tenon.ops.quantize(x, fixed, offset, dtype=torch.int8),
+        (torch.round(x.float() / fixed) + offset).clamp(-128, 127).to(torch.int8),
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("ue8m0", [True, False])
+@pytest.mark.parametrize("columns", [True, False])
+def test_group_quantisation(columns, ue8m0, dtype):
+    x = tensor(9, 512, dtype=dtype, scale=3.0)
+    q, scale = tenon.ops.per_token_group_quant_fp8(
+        x, scale_ue8m0=ue8m0, column_major_scales=columns
+    )
+    groups = x.float().view(9, 4, 128)
+    expected = groups.abs().amax(-1) / 448
+    if ue8m0:
+        expected = torch.exp2(torch.ceil(torch.log2(expected)))
+    assert torch.equal(scale, expected)
+    assert scale.stride() == ((1, 12) if columns else (4, 1))
+    same_f8(q.view(9, 4, 128), to_f8(groups / scale[..., None]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("quantised", [torch.int8, F8])
+def test_fused_quantisation_equals_its_parts(quantised, dtype):
+    x, r, w = (tensor(*s, dtype=dtype, seed=i) for i, s in enumerate([(9, 320), (9, 320), (320,)]))
+    ops, scale = tenon.ops, torch.rand(320) + 0.01
+    per_token = {
+        torch.int8: ops.dynamic_scaled_int8_quant,
+        F8: ops.dynamic_per_token_scaled_fp8_quant,
+    }[quantised]
+
+    def same(got, expected):
+        for a, b in zip(got, expected):
+            assert torch.equal(a.float(), b.float())
+
+    n, total = ops.fused_add_rms_norm(x, r, w)
+    fused = ops.fused_add_rms_norm_dynamic_per_token_quant(x, r, w, dtype=quantised)
+    same(fused, (*per_token(n), total))
+    fused = ops.fused_add_rms_norm_static_quant(x, r, w, scale, dtype=quantised)
+    same(fused, (ops.quantize(n, scale, dtype=quantised), total))
+    fused = ops.rms_norm_static_quant(x, w, scale, dtype=quantised)
+    same([fused], [ops.quantize(ops.rms_norm(x, w), scale, dtype=quantised)])
+    h = ops.silu_and_mul(x)
+    same(
+        [ops.silu_and_mul_quant(x, scale[:160], dtype=quantised)],
+        [ops.quantize(h, scale[:160], dtype=quantised)],
+    )
+    q, s = ops.swiglu_quant(x, torch.tensor([2, 0, 5]), dtype=quantised)
+    expected_q, expected_s = per_token(h)
+    same((q[:7], s[:7]), (expected_q[:7], expected_s[:7, 0]))
+    same(
+        ops.fused_add_rms_norm_per_block_quant(x, r, w, group_size=64),
+        (*ops.per_token_group_quant_fp8(n, 64), total),
+    )
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_norm_then_quant_equals_the_fused_operator(dtype):
     x, w = tensor(9, 320, dtype=dtype), tensor(320, dtype=dtype, seed=1)

@@ -76,7 +76,11 @@ def test_out_writes_into_the_callers_tensors(name):
         expected = run(name, values)
         args, kwargs = call(values, contract)
         outs = outs_like(name, expected)
-        torch.library.opcheck(getattr(OPS, name).out, args, {**kwargs, **outs}, test_utils=CHECKS)
+        checks = CHECKS
+        if any(out.dtype == torch.float8_e4m3fn for out in outs.values()):
+            # PyTorch's own check of the schema multiplies the arguments, and has no product of fp8.
+            checks = [check for check in CHECKS if check != "test_schema"]
+        torch.library.opcheck(getattr(OPS, name).out, args, {**kwargs, **outs}, test_utils=checks)
         assert getattr(OPS, name).out(*args, **kwargs, **outs) is None
         for got, want in zip(outs.values(), expected):
             same(got, want)

@@ -46,6 +46,9 @@ HWY_INLINE int64_t LoadIndex(const RowTensor& index, int64_t row) {
                                     : static_cast<const int64_t*>(index.data)[offset];
 }
 
+HWY_INLINE VI BitsOf(VF v) { return hn::BitCast(DI(), v); }
+HWY_INLINE VF FromBits(VI bits) { return hn::BitCast(DF(), bits); }
+
 // One element in every lane.
 template <typename T>
 HWY_INLINE VF LoadOne(const T* from) {

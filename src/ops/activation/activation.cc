@@ -34,8 +34,8 @@ void DeclareGated(Contract& c) {
   c.Out("y", ir::Elem::Storage(), "..., d");
 }
 
-Gated SplitHalves(ir::Value x) {
-  return {Slice(x, "width", 0, ir::NamedAxis("d")), Slice(x, "width", "d", ir::NamedAxis("d"))};
+Gated SplitHalves(ir::Value x, const ir::Axis& half) {
+  return {Slice(x, "width", 0, half), Slice(x, "width", half.size, half)};
 }
 
 Gated SplitInterleaved(ir::Value x) {
@@ -43,8 +43,8 @@ Gated SplitInterleaved(ir::Value x) {
   return {Pick(pairs, "pair", 0), Pick(pairs, "pair", 1)};
 }
 
-ir::Value SiluAndMul(ir::Value x) {
-  const auto [gate, up] = SplitHalves(x);
+ir::Value SiluAndMul(ir::Value x, const ir::Axis& half) {
+  const auto [gate, up] = SplitHalves(x, half);
   return Round(Silu(gate) * up, ir::Elem::Storage());
 }
 

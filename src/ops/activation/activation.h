@@ -24,9 +24,10 @@ struct Gated {
   ir::Value gate;
   ir::Value up;
 };
-Gated SplitHalves(ir::Value x);       // gate = x[:d], up = x[d:]
+// gate = x[:d], up = x[d:]; `half` is the axis of each.
+Gated SplitHalves(ir::Value x, const ir::Axis& half = ir::NamedAxis("d"));
 Gated SplitInterleaved(ir::Value x);  // gate = x[0::2], up = x[1::2]
 
-ir::Value SiluAndMul(ir::Value x);  // T(silu(gate) * up)
+ir::Value SiluAndMul(ir::Value x, const ir::Axis& half);  // T(silu(gate) * up)
 
 }  // namespace tenon::ops::activation

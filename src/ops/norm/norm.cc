@@ -25,6 +25,17 @@ ir::Value RmsNorm(ir::Value x, ir::Value eps, Affine affine) {
   return Round(Apply(x * Rstd(x, eps), affine), ir::Elem::Storage());
 }
 
+void DeclareGroupedWeight(Contract& c) {
+  c.OptionalIn("weight", ir::Elem::Param(), "groups*group_size", 1.0)
+      .As("hidden=groups*group_size");
+}
+
+void DeclareGroupedBias(Contract& c) {
+  c.OptionalIn("bias", ir::Elem::Param(), "groups*group_size", -0.0)
+      .NoneByDefault()
+      .As("hidden=groups*group_size");
+}
+
 void DeclareGroups(Contract& c) {
   c.In("x", ir::Elem::Storage(), "..., groups*group_size").As("..., groups, group_size");
 }

@@ -27,6 +27,10 @@ ir::Value Rstd(ir::Value v, ir::Value eps);
 // T(x * rstd(x) * weight + bias).
 ir::Value RmsNorm(ir::Value x, ir::Value eps, Affine affine);
 
+// Weight and bias of a norm over one axis `hidden` that is seen in groups elsewhere.
+void DeclareGroupedWeight(Contract& c);
+void DeclareGroupedBias(Contract& c);
+
 // The gated norms: groups of channels of x, each with statistics of its own, and a gate z.
 void DeclareGroups(Contract& c);     // x
 void DeclareGroupBias(Contract& c);  // bias

@@ -11,7 +11,7 @@ Contract rms_norm_dynamic_per_token_quant() {
   c.OptionalIn("weight", ir::Elem::Param(), "hidden", 1.0);
   c.Float("eps", 1e-6).NonNegative();
   c.KeywordOnly();
-  c.ScalarType("dtype", {"i8", "f8e4m3"}).Static();
+  DeclareDType(c);
   c.OptionalIn("bias", ir::Elem::Param(), "hidden", -0.0).NoneByDefault();
   c.Float("weight_offset", 0.0).ZeroWithout({"weight"});
   c.Out("q", DType::kI8, "..., hidden").DTypeFrom("dtype");

@@ -1,0 +1,18 @@
+// Kernels that are written by hand, by operator.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "ops/dispatch.h"
+
+namespace tenon::ops {
+
+namespace quant {
+void RunDynamicScaledFp8Quant(const Resolved& call, std::span<const Tensor> outputs);
+}
+
+// Those of a structural operator, the best first.
+std::span<const Kernel> StructuralKernels(std::string_view op);
+
+}  // namespace tenon::ops
