@@ -96,7 +96,8 @@ TENON_API int tenon_call(const TenonOp* op, const TenonArgument* arguments, int6
                          const TenonTensor* results, int64_t num_results);
 
 /* The same with results in memory that the caller is asked for, one after the other, once the call
- * is known to be good. `allocate` returns 0, or what tenon_call_into then returns. */
+ * is known to be good. `allocate` gets a result that is described but for its memory, which it
+ * gives (it may also change the rest), and returns 0, or what tenon_call_into then returns. */
 typedef int (*TenonAllocate)(void* context, int64_t number, const TenonSpec* spec,
                              TenonTensor* result);
 TENON_API int tenon_call_into(const TenonOp* op, const TenonArgument* arguments,

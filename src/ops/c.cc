@@ -176,17 +176,29 @@ int tenon_call(const TenonOp* op, const TenonArgument* arguments, int64_t num_ar
 int tenon_call_into(const TenonOp* op, const TenonArgument* arguments, int64_t num_arguments,
                     TenonAllocate allocate, void* context) {
   int refused = kOk;
-  const auto ask = [&](size_t number, const tenon::TensorSpec& spec, Tensor& tensor) {
-    const TenonSpec wanted = tenon::ops::ToSpec(spec);
-    TenonTensor result{};
-    refused = allocate(context, static_cast<int64_t>(number), &wanted, &result);
-    if (refused != kOk) return false;
-    tenon::ops::SetTensor(tensor, &result, op->form->name(), op->contract().outs()[number].name);
-    return true;
-  };
   const int status = Guard([&] {
     CheckOp(op);
-    tenon::ops::ResolveRepeated(*op->form, arguments, num_arguments).RunInto(ask);
+    tenon::ops::RepeatedCall& call =
+        tenon::ops::ResolveRepeated(*op->form, arguments, num_arguments);
+    call.RunInto([&](size_t number, Tensor& tensor) {
+      const TenonSpec& spec = call.spec(number);
+      const tenon::ops::Resolved& resolved = call.call();
+      const int32_t device_type = resolved.device == tenon::Device::kCpu ? 1 : 2;
+      TenonTensor result{nullptr,
+                         device_type,
+                         resolved.device_index,
+                         spec.rank,
+                         spec.dtype_code,
+                         spec.dtype_bits,
+                         spec.dtype_lanes,
+                         spec.sizes,
+                         spec.strides,
+                         0};
+      refused = allocate(context, static_cast<int64_t>(number), &spec, &result);
+      if (refused != kOk) return false;
+      tenon::ops::SetTensor(tensor, &result, op->form->name(), op->contract().outs()[number].name);
+      return true;
+    });
   });
   return status != kOk ? status : refused;
 }

@@ -42,11 +42,11 @@ void Op::Run(std::span<const Argument> arguments, std::span<const Tensor> result
 }
 
 void Op::Run(std::span<const Argument> arguments, Allocate allocate, void* context) const {
-  ops::ResolveRepeated(*form_, arguments)
-      .RunInto([&](size_t number, const TensorSpec& spec, Tensor& result) {
-        result = allocate(context, number, spec);
-        return true;
-      });
+  ops::RepeatedCall& repeated = ops::ResolveRepeated(*form_, arguments);
+  repeated.RunInto([&](size_t number, Tensor& result) {
+    result = allocate(context, number, repeated.call().outputs[number].spec);
+    return true;
+  });
 }
 
 std::vector<Buffer> Op::Run(std::span<const Argument> arguments) const {

@@ -215,8 +215,18 @@ void RepeatedCall::Remember(std::span<const uint64_t> key, uint64_t hash, Resolv
   key_.assign(key.begin(), key.end());
   hash_ = hash;
   pointers_.clear();
+  specs_.clear();
+  given_.clear();
   results_.clear();
   views_.clear();
+  for (const BoundOutput& output : call_.outputs) {
+    if (call_.in_place != nullptr) break;
+    specs_.push_back(ToSpec(output.spec));
+    given_.push_back(MakeTensor(nullptr, output.spec.dtype, output.spec.shape));
+    std::copy_n(specs_.back().strides, given_.back().rank, given_.back().strides.begin());
+    given_.back().device = call_.device;
+    given_.back().device_index = call_.device_index;
+  }
   int input = 0;
   const std::deque<Param>& params = call_.op->contract().params();
   for (size_t i = 0; i < params.size(); ++i) {

@@ -21,9 +21,13 @@ class RepeatedCall {
   void Run(std::span<const Tensor> results);
 
   // Into results that `allocate` is asked for, one after the other, once a kernel has taken the
-  // call: allocate(number, spec, tensor) fills the tensor, or returns false, which ends the call.
+  // call: allocate(number, tensor) gets a tensor that is described but for its memory, which it
+  // gives (or it writes over all of it); false ends the call.
   template <typename Allocate>
   bool RunInto(Allocate allocate);
+
+  // Of result `number`, for the C ABI.
+  const TenonSpec& spec(size_t number) const { return specs_[number]; }
 
  private:
   friend class CallCache;
@@ -64,6 +68,7 @@ class RepeatedCall {
   uint64_t hash_ = 0;
   Resolved call_;
   std::vector<Pointer> pointers_;
+  std::vector<TenonSpec> specs_;       // of the results
   std::vector<Tensor> given_;          // results being allocated
   std::vector<Tensor> results_;        // the last ones
   std::vector<Reach> result_reaches_;  // of them
@@ -79,10 +84,8 @@ RepeatedCall& ResolveRepeated(const OperatorForm& form, const TenonArgument* arg
 template <typename Allocate>
 bool RepeatedCall::RunInto(Allocate allocate) {
   const Kernel& kernel = Choose();
-  const size_t count = call_.in_place != nullptr ? 0 : call_.outputs.size();
-  given_.resize(count);
-  for (size_t i = 0; i < count; ++i) {
-    if (!allocate(i, call_.outputs[i].spec, given_[i])) return false;
+  for (size_t i = 0; i < given_.size(); ++i) {
+    if (!allocate(i, given_[i])) return false;
   }
   RunKernel(kernel, given_);
   return true;

@@ -57,7 +57,8 @@ const ElementType* FindType(int32_t number) {
 // Takes everything from the stack and gives it back to PyTorch at the end.
 class Arguments {
  public:
-  Arguments(const Form& form, StableIValue* stack) : form_(form), count_(form.num_arguments()) {
+  Arguments(const Form& form, bool on_cpu, StableIValue* stack)
+      : form_(form), on_cpu_(on_cpu), count_(form.num_arguments()) {
     for (int i = 0; i < count_; ++i) {
       values_[i] = stack[i];
       present_[i] = true;
@@ -156,6 +157,21 @@ class Arguments {
     }
   }
 
+  void DescribeDevice(AtenTensorHandle handle, const char* name, TenonTensor& tensor) const {
+    int32_t type = 0;
+    int32_t failed = aoti_torch_get_device_type(handle, &type);
+    failed |= aoti_torch_get_device_index(handle, &tensor.device_index);
+    if (failed != AOTI_TORCH_SUCCESS) TorchFailed(form_, "describe a tensor");
+    if (type == aoti_torch_device_type_cpu()) {
+      tensor.device_type = 1;
+      tensor.device_index = 0;
+    } else if (type == aoti_torch_device_type_cuda()) {
+      tensor.device_type = 2;
+    } else {
+      Refuse(form_, name, "must be on the CPU or a CUDA device");
+    }
+  }
+
   void DescribeTensor(AtenTensorHandle handle, const char* name, TenonTensor& tensor) {
     int64_t rank = 0;
     int32_t dtype = 0;
@@ -166,17 +182,12 @@ class Arguments {
     failed |= aoti_torch_get_sizes(handle, &sizes);
     failed |= aoti_torch_get_strides(handle, &strides);
     failed |= aoti_torch_get_dtype(handle, &dtype);
-    failed |= aoti_torch_get_device_type(handle, &tensor.device_type);
     if (failed != AOTI_TORCH_SUCCESS) TorchFailed(form_, "describe a tensor");
-    if (tensor.device_type == aoti_torch_device_type_cpu()) {
+    if (on_cpu_) {
       tensor.device_type = 1;
       tensor.device_index = 0;
-    } else if (tensor.device_type == aoti_torch_device_type_cuda()) {
-      tensor.device_type = 2;
-      failed = aoti_torch_get_device_index(handle, &tensor.device_index);
-      if (failed != AOTI_TORCH_SUCCESS) TorchFailed(form_, "describe a tensor");
     } else {
-      Refuse(form_, name, "must be on the CPU or a CUDA device");
+      DescribeDevice(handle, name, tensor);
     }
     const ElementType* type = FindType(dtype);
     if (type == nullptr) Refuse(form_, name, "has an element type that Tenon does not know");
@@ -190,6 +201,7 @@ class Arguments {
   }
 
   const Form& form_;
+  const bool on_cpu_;
   const int count_;
   std::array<StableIValue, kMaxArguments> values_;
   std::array<bool, kMaxArguments> present_;
@@ -207,8 +219,7 @@ class Results {
   explicit Results(const TenonTensor* like)
       : device_type_(like != nullptr && like->device_type == 2 ? aoti_torch_device_type_cuda()
                                                                : aoti_torch_device_type_cpu()),
-        device_index_(like != nullptr ? like->device_index : 0),
-        like_(like) {}
+        device_index_(like != nullptr ? like->device_index : 0) {}
   Results(const Results&) = delete;
   Results& operator=(const Results&) = delete;
   ~Results() {
@@ -236,17 +247,11 @@ class Results {
       return AOTI_TORCH_FAILURE;
     }
     handles_[count_++] = handle;
-    result = {nullptr,          like_ != nullptr ? like_->device_type : 1,
-              device_index_,    spec.rank,
-              spec.dtype_code,  spec.dtype_bits,
-              spec.dtype_lanes, spec.sizes,
-              spec.strides,     0};
     return aoti_torch_get_data_ptr(handle, &result.data);
   }
 
   int32_t device_type_;
   int32_t device_index_;
-  const TenonTensor* like_;
   std::array<AtenTensorHandle, kMaxResults> handles_;
   int count_ = 0;
 };
@@ -260,8 +265,8 @@ bool Form::takes_tensors() const {
   return out;
 }
 
-void Call(const Form& form, StableIValue* stack) {
-  Arguments arguments(form, stack);
+void Call(const Form& form, bool on_cpu, StableIValue* stack) {
+  Arguments arguments(form, on_cpu, stack);
   arguments.Describe();
   int status = 0;
   if (form.out) {

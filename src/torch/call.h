@@ -27,8 +27,9 @@ struct Form {
   bool takes_tensors() const;
 };
 
-// `stack` holds the arguments, which it owns; the results take their place. std::runtime_error with
-// Tenon's sentence when the call is refused.
-void Call(const Form& form, StableIValue* stack);
+// `stack` holds the arguments, which it owns; the results take their place. `on_cpu`: PyTorch chose
+// the kernel of the CPU, which it does when every tensor is there. std::runtime_error with Tenon's
+// sentence when the call is refused.
+void Call(const Form& form, bool on_cpu, StableIValue* stack);
 
 }  // namespace tenon::torch

@@ -26,16 +26,18 @@ using Kernel = void (*)(StableIValue* stack, uint64_t num_arguments, uint64_t nu
 Form g_forms[kSlots];
 std::string g_error;  // why registration failed, or empty
 
-template <size_t slot>
+template <size_t slot, bool on_cpu>
 void Run(StableIValue* stack, uint64_t, uint64_t) {
-  Call(g_forms[slot], stack);
+  Call(g_forms[slot], on_cpu, stack);
 }
 
-template <size_t... slots>
+template <bool on_cpu, size_t... slots>
 constexpr std::array<Kernel, kSlots> MakeKernels(std::index_sequence<slots...>) {
-  return {Run<slots>...};
+  return {Run<slots, on_cpu>...};
 }
-constexpr std::array<Kernel, kSlots> kKernels = MakeKernels(std::make_index_sequence<kSlots>());
+constexpr auto kSlotNumbers = std::make_index_sequence<kSlots>();
+constexpr std::array<Kernel, kSlots> kCpuKernels = MakeKernels<true>(kSlotNumbers);
+constexpr std::array<Kernel, kSlots> kKernels = MakeKernels<false>(kSlotNumbers);
 
 void Check(AOTITorchError status, const std::string& what) {
   if (status != AOTI_TORCH_SUCCESS) throw std::runtime_error("PyTorch refused " + what);
@@ -78,16 +80,16 @@ class Registration {
   void Add(const Form& form, const std::string& overload, const char* schema) {
     if (used_ == kSlots) throw std::runtime_error("more schemas than the extension allows");
     Check(aoti_torch_library_def(definitions_, schema), schema);
-    const Kernel kernel = kKernels[used_];
-    g_forms[used_++] = form;
-    const auto implement = [&](TorchLibraryHandle library) {
+    const size_t slot = used_++;
+    g_forms[slot] = form;
+    const auto implement = [&](TorchLibraryHandle library, Kernel kernel) {
       Check(torch_library_impl(library, overload.c_str(), kernel, TORCH_ABI_VERSION), overload);
     };
     if (form.takes_tensors()) {
-      implement(cpu_);
-      implement(cuda_);  // one wrapper: the operator's kernels say which devices they take
+      implement(cpu_, kCpuKernels[slot]);
+      implement(cuda_, kKernels[slot]);  // the operator's kernels say which devices they take
     } else {
-      implement(any_);
+      implement(any_, kKernels[slot]);
     }
   }
 
