@@ -29,6 +29,11 @@ for version in "${versions[@]}"; do
     rm -rf "$folder.part"
     "$python" -m pip install -q --disable-pip-version-check --no-deps --target "$folder.part" \
       "torch==$version"
+    # The one of NVIDIA's libraries whose older versions lack symbols that newer releases need.
+    nvshmem=$(sed -n 's/^Requires-Dist: \(nvidia-nvshmem[^; ]*\).*/\1/p' \
+      "$folder.part"/torch-*.dist-info/METADATA)
+    [[ -z $nvshmem ]] || "$python" -m pip install -q --disable-pip-version-check --no-deps \
+      --target "$folder.part" "$nvshmem"
     mv "$folder.part" "$folder"
   fi
   echo "== torch $version"

@@ -57,7 +57,7 @@ def _candidates():
         yield pathlib.Path(path)
         return
     here = pathlib.Path(__file__).resolve().parent
-    yield here / "lib" / "libtenon.so"
+    yield here / "lib" / "libtenon.so.0"  # a wheel
     for build in ("release", "ci", "dev"):
         yield here.parents[1] / "build" / build / "lib" / "libtenon.so"
 
