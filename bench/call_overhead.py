@@ -7,7 +7,9 @@ Everything is called through `.default` (or `.out`) of its overload, on one thre
 torch.inference_mode. The calls are timed in turn, in short bursts; each line has the best burst and
 the median of all, in microseconds a call, and the ratio of the best to that of torch.neg in the same
 run. `neg` allocates its result, as Tenon's functional forms do. The target: rms_norm (two tensors
-and four attributes in its schema) at most 1.5 times neg, and 0.1 us for each further tensor.
+and four attributes in its schema) at most 1.5 times neg, and 0.1 us for each further tensor. What
+PyTorch itself takes for a keyword or a second result is in the lines that begin with "empty":
+operators of the same schemas that only allocate (bench/empty_calls.cc).
 """
 
 import argparse
@@ -17,6 +19,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import torch
@@ -27,7 +30,28 @@ import tenon  # noqa: E402
 import tenon.torch  # noqa: E402
 
 
-def candidates():
+def load_empty_calls(folder):
+    """torch.ops.tenon_empty"""
+    root = pathlib.Path(torch.__file__).parent
+    library = pathlib.Path(folder) / "empty_calls.so"
+    subprocess.run(
+        [
+            "c++",
+            "-std=c++20",
+            "-O2",
+            "-shared",
+            "-fPIC",
+            "-DTORCH_TARGET_VERSION=0x020b000000000000",
+        ]
+        + ["-isystem", root / "include", ROOT / "bench" / "empty_calls.cc", "-o", library]
+        + ["-Wl,--no-as-needed", root / "lib" / "libtorch.so"],
+        check=True,
+    )
+    torch.ops.load_library(str(library))
+    return torch.ops.tenon_empty
+
+
+def candidates(empty):
     x, weight, residual, bias = torch.randn(1, 64), *torch.ones(3, 64).clone().unbind()
     residual = residual[None]
     ops, aten, out = torch.ops.tenon, torch.ops.aten, torch.empty_like(x)
@@ -35,6 +59,7 @@ def candidates():
     norm, norm_out = ops.rms_norm.default, ops.rms_norm.out
     add_norm, add_norm_ = ops.fused_add_rms_norm.default, ops.fused_add_rms_norm_.default
     gelu = ops.gelu_quick.default
+    empty_norm, empty_add_norm = empty.rms_norm.default, empty.fused_add_rms_norm.default
     public = tenon.ops.rms_norm
     return {
         "aten.neg": lambda: neg(x),
@@ -47,6 +72,9 @@ def candidates():
         "rms_norm.out(x, weight, out)": lambda: norm_out(x, weight, 1e-6, out=out),
         "fused_add_rms_norm(x, residual, weight)": lambda: add_norm(x, residual, weight, 1e-6),
         "fused_add_rms_norm_(x, residual, weight)": lambda: add_norm_(x, residual, weight, 1e-6),
+        "empty rms_norm(x, weight)": lambda: empty_norm(x, weight, 1e-6),
+        "empty rms_norm(x, weight, bias)": lambda: empty_norm(x, weight, 1e-6, bias=bias),
+        "empty fused_add_rms_norm": lambda: empty_add_norm(x, residual, weight, 1e-6),
         "tenon.ops.rms_norm(x, weight)": lambda: public(x, weight, 1e-6),
     }
 
@@ -75,8 +103,8 @@ def main():
     commit = subprocess.run(
         ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True
     ).stdout.strip()
-    with torch.inference_mode():
-        runs = candidates()
+    with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
+        runs = candidates(load_empty_calls(folder))
         times = {name: [] for name in runs}
         for run in runs.values():
             burst(run, options.calls)

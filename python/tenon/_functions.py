@@ -80,7 +80,9 @@ def _doc(contract, in_place):
     return "\n".join(lines)
 
 
-torch_ops = None  # torch.ops.tenon, set by tenon.torch
+# Set by tenon.torch: torch.Tensor, and {name: its overloads in torch.ops.tenon}.
+torch_tensor = ()
+overloads = {}
 _without_torch = False  # this build has no extension
 
 
@@ -96,28 +98,33 @@ def _takes_torch(args, kwargs):
     return any(map(_arrays.is_torch, args)) or any(map(_arrays.is_torch, kwargs.values()))
 
 
-def _through_torch(contract, args, kwargs, out, overloads):
-    """`overloads` are those of one torch operator."""
-    if out is None:
-        return overloads.default(*args, **kwargs)
+def _into(contract, packet, args, kwargs, out):
+    """`packet` has the overloads of one torch operator."""
     outs = out if isinstance(out, (list, tuple)) else [out]
     if len(outs) != len(contract.out_arguments):
         raise TypeError(
             f"{contract.name}: out must be {len(contract.out_arguments)} tensors, got {len(outs)}"
         )
-    overloads.out(*args, **kwargs, **dict(zip(contract.out_arguments, outs)))
+    packet.out(*args, **kwargs, **dict(zip(contract.out_arguments, outs)))
     return out
 
 
 def make(name):
     contract, in_place = _calls.form(name)
+    has_tensors = any(p.kind == "tensor" for p in contract.params)
 
     def run(*args, out=None, **kwargs):
-        if _takes_torch(args, kwargs):
-            if torch_ops is None and not _without_torch:
+        if (args and isinstance(args[0], torch_tensor)) or _takes_torch(args, kwargs):
+            if not overloads and not _without_torch:
                 _import_torch()
-            if torch_ops is not None:
-                return _through_torch(contract, args, kwargs, out, getattr(torch_ops, name))
+            through_torch = bool(overloads)
+        else:  # without tensors there is nothing to tell by: PyTorch's where it is in use
+            through_torch = bool(overloads) and not has_tensors
+        if through_torch:
+            packet = overloads[name]
+            if out is None:
+                return packet.default(*args, **kwargs)
+            return _into(contract, packet, args, kwargs, out)
         call = _calls.Call(name, args, kwargs, out)
         call()
         if in_place:

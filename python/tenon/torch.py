@@ -147,4 +147,6 @@ path = _load()
 for _name, (_contract, _in_place) in _contracts.forms().items():
     _register_fake(_name, _contract, _in_place)
     getattr(_functions.ops, _name)  # made now: a compiler does not want to trace that
-ops = _functions.torch_ops = torch.ops.tenon
+ops = torch.ops.tenon
+_functions.torch_tensor = torch.Tensor
+_functions.overloads.update((_name, getattr(ops, _name)) for _name in _contracts.forms())
