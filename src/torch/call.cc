@@ -16,34 +16,39 @@ struct ElementType {
   const char* name;
 };
 
-const auto& ElementTypes() {
-  static const std::array types = {
-      ElementType{aoti_torch_dtype_float32(), 2, 32, "float32"},
-      ElementType{aoti_torch_dtype_bfloat16(), 4, 16, "bfloat16"},
-      ElementType{aoti_torch_dtype_float16(), 2, 16, "float16"},
-      ElementType{aoti_torch_dtype_int64(), 0, 64, "int64"},
-      ElementType{aoti_torch_dtype_int32(), 0, 32, "int32"},
-      ElementType{aoti_torch_dtype_int8(), 0, 8, "int8"},
-      ElementType{aoti_torch_dtype_float8_e4m3fn(), 10, 8, "float8_e4m3fn"},
-      ElementType{aoti_torch_dtype_bool(), 6, 8, "bool"},
-      ElementType{aoti_torch_dtype_float64(), 2, 64, "float64"},
-      ElementType{aoti_torch_dtype_uint8(), 1, 8, "uint8"},
-      ElementType{aoti_torch_dtype_int16(), 0, 16, "int16"},
-      ElementType{aoti_torch_dtype_uint16(), 1, 16, "uint16"},
-      ElementType{aoti_torch_dtype_uint32(), 1, 32, "uint32"},
-      ElementType{aoti_torch_dtype_uint64(), 1, 64, "uint64"},
-      ElementType{aoti_torch_dtype_complex64(), 5, 64, "complex64"},
-      ElementType{aoti_torch_dtype_complex128(), 5, 128, "complex128"},
-      ElementType{aoti_torch_dtype_float8_e5m2(), 12, 8, "float8_e5m2"},
-  };
-  return types;
-}
+// Those of Tenon first. Numbers are asked for when the extension is loaded.
+const std::array kElementTypes = {
+    ElementType{aoti_torch_dtype_float32(), 2, 32, "float32"},
+    ElementType{aoti_torch_dtype_bfloat16(), 4, 16, "bfloat16"},
+    ElementType{aoti_torch_dtype_float16(), 2, 16, "float16"},
+    ElementType{aoti_torch_dtype_int64(), 0, 64, "int64"},
+    ElementType{aoti_torch_dtype_int32(), 0, 32, "int32"},
+    ElementType{aoti_torch_dtype_int8(), 0, 8, "int8"},
+    ElementType{aoti_torch_dtype_float8_e4m3fn(), 10, 8, "float8_e4m3fn"},
+    ElementType{aoti_torch_dtype_bool(), 6, 8, "bool"},
+    ElementType{aoti_torch_dtype_float64(), 2, 64, "float64"},
+    ElementType{aoti_torch_dtype_uint8(), 1, 8, "uint8"},
+    ElementType{aoti_torch_dtype_int16(), 0, 16, "int16"},
+    ElementType{aoti_torch_dtype_uint16(), 1, 16, "uint16"},
+    ElementType{aoti_torch_dtype_uint32(), 1, 32, "uint32"},
+    ElementType{aoti_torch_dtype_uint64(), 1, 64, "uint64"},
+    ElementType{aoti_torch_dtype_complex64(), 5, 64, "complex64"},
+    ElementType{aoti_torch_dtype_complex128(), 5, 128, "complex128"},
+    ElementType{aoti_torch_dtype_float8_e5m2(), 12, 8, "float8_e5m2"},
+};
 
 const ElementType* FindType(int32_t number) {
-  for (const ElementType& type : ElementTypes()) {
+  for (const ElementType& type : kElementTypes) {
     if (type.number == number) return &type;
   }
   return nullptr;
+}
+
+int32_t NumberOf(const TenonSpec& spec) {
+  for (const ElementType& type : kElementTypes) {
+    if (type.code == spec.dtype_code && type.bits == spec.dtype_bits) return type.number;
+  }
+  return -1;
 }
 
 [[noreturn]] void Refuse(const Form& form, const char* argument, const std::string& what) {
@@ -237,12 +242,8 @@ class Results {
 
  private:
   int Add(const TenonSpec& spec, TenonTensor& result) {
-    int32_t dtype = -1;
-    for (const ElementType& type : ElementTypes()) {
-      if (type.code == spec.dtype_code && type.bits == spec.dtype_bits) dtype = type.number;
-    }
     AtenTensorHandle handle = nullptr;
-    if (aoti_torch_empty_strided(spec.rank, spec.sizes, spec.strides, dtype, device_type_,
+    if (aoti_torch_empty_strided(spec.rank, spec.sizes, spec.strides, NumberOf(spec), device_type_,
                                  device_index_, &handle) != AOTI_TORCH_SUCCESS) {
       return AOTI_TORCH_FAILURE;
     }
