@@ -165,7 +165,8 @@ bool RepeatedCall::Apart(const Reach& a, const void* a_data, const Reach& b, con
 // One thread's calls.
 class CallCache {
  public:
-  static CallCache& OfThread() {
+  // Not inlined: the address of a thread's variable would be asked for at every use.
+  [[gnu::noinline]] static CallCache& OfThread() {
     thread_local CallCache cache;
     return cache;
   }
