@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "ir/normal_form.h"
 #include "ir/transform.h"
+#include "ir/verifier.h"
 #include "ops/registry.h"
 
 namespace tenon::fuse {
@@ -139,7 +140,11 @@ void FillDefaults(std::string_view op, std::map<std::string, ir::AttrValue>& att
 }
 
 Graph InlineCalls(const Graph& body) {
-  return ir::NormalForm(Specialise(ir::Inline(body, Resolve)));
+  const Graph inlined = ir::Inline(body, Resolve);
+  Graph flat = ir::NormalForm(Specialise(inlined));
+  const auto difference = ir::FindDifference(inlined, flat);
+  TENON_ASSERT(!difference, "inlining the calls of {}: {}", body.name(), difference.value_or(""));
+  return flat;
 }
 
 std::vector<ChainStep> UnfusedChain(const Graph& body) {

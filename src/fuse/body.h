@@ -11,7 +11,7 @@ namespace tenon::fuse {
 // Attributes of the operator's contract that the call does not give get their defaults.
 void FillDefaults(std::string_view op, std::map<std::string, ir::AttrValue>& attributes);
 
-// Calls replaced by the bodies of the registry's contracts.
+// Calls replaced by the bodies of the registry's contracts. InternalError if that changed a value.
 ir::Graph InlineCalls(const ir::Graph& body);
 
 // One operator of the unfused chain: a call, or primitive nodes up to a rounding.
