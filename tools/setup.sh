@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 packages=(g++ cmake ninja-build pkg-config make git python3 python3-venv
   libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libgtest-dev libgmock-dev)
 
+if [[ -n ${CI:-} ]]; then packages+=(clang-tidy); fi  # large, and people rarely need it
+
 missing=()
 for package in "${packages[@]}"; do
   status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)

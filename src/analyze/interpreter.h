@@ -174,7 +174,7 @@ class Interpreter {
   Flow RunWith(const Node* node, Namespace* env);
   void RunImport(const Node* node, Namespace* env);
   void RunRaise(const Node* node, Namespace* env);
-  void RunAugmented(const Node* node, Namespace* env);
+  void RunAssignment(const Node* node, Namespace* env);
   void Assign(const Node* target, const Value& value, Namespace* env);
   void AssignName(const std::string& name, const Value& value, Namespace* env);
   void Delete(const Node* target, Namespace* env);

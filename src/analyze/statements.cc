@@ -21,16 +21,10 @@ Flow Interpreter::RunStatement(const Node* node, Namespace* env) {
     case Kind::kExpression:
       Eval(node->kids[0], env);
       return Flow::kNext;
-    case Kind::kAssign: {
-      const Value value = Eval(node->kids[0], env);
-      for (size_t i = 1; i < node->kids.size(); ++i) Assign(node->kids[i], value, env);
-      return Flow::kNext;
-    }
+    case Kind::kAssign:
     case Kind::kAnnotated:
-      if (node->kids[2] != nullptr) Assign(node->kids[0], Eval(node->kids[2], env), env);
-      return Flow::kNext;
     case Kind::kAugmented:
-      RunAugmented(node, env);
+      RunAssignment(node, env);
       return Flow::kNext;
     case Kind::kReturn:
       return_value_ = node->kids[0] == nullptr ? Value::None() : Eval(node->kids[0], env);
@@ -223,7 +217,16 @@ void Interpreter::RunRaise(const Node* node, Namespace* env) {
   throw error;
 }
 
-void Interpreter::RunAugmented(const Node* node, Namespace* env) {
+void Interpreter::RunAssignment(const Node* node, Namespace* env) {
+  if (node->kind == Kind::kAssign) {
+    const Value value = Eval(node->kids[0], env);
+    for (size_t i = 1; i < node->kids.size(); ++i) Assign(node->kids[i], value, env);
+    return;
+  }
+  if (node->kind == Kind::kAnnotated) {
+    if (node->kids[2] != nullptr) Assign(node->kids[0], Eval(node->kids[2], env), env);
+    return;
+  }
   const Node* target = node->kids[0];
   const Value right = Eval(node->kids[1], env);
   frames_.back().at = node;

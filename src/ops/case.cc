@@ -275,7 +275,7 @@ void Case::FillArgument(size_t number) {
   ForEachElement(tensor, [&](int64_t offset) {
     int64_t row = next / width;
     const int64_t column = next++ % width;
-    if (has_rows && spec_.layout == Layout::kExpanded && spec_.lead.size() > 0) {
+    if (has_rows && spec_.layout == Layout::kExpanded && !spec_.lead.empty()) {
       int64_t per_index = 1;
       for (size_t axis = 1; axis < spec_.lead.size(); ++axis) per_index *= spec_.lead[axis];
       row %= per_index;  // one memory for every index of the first axis

@@ -72,8 +72,8 @@ class Resolver {
 
  private:
   const Argument& ArgumentAt(size_t i) const {
-    static const Argument kNone;
-    return i < arguments_.size() ? arguments_[i] : kNone;
+    static const Argument none;
+    return i < arguments_.size() ? arguments_[i] : none;
   }
 
   [[noreturn]] void WrongKind(const Param& param, const Argument& argument) const {

@@ -15,7 +15,7 @@ namespace {
 // The stable ABI gives a kernel no context: every schema has a function of its own that knows its
 // number. An operator has a functional form, an `.out` overload and at most two in-place forms.
 constexpr size_t kOperators = 0
-#define TENON_OP(family, name) +1
+#define TENON_OP(family, name) +1  // NOLINT: the terms of a sum
 #include "ops/ops.def"
 #undef TENON_OP
     ;
@@ -100,7 +100,7 @@ class Registration {
   size_t used_ = 0;
 };
 
-const bool g_registered = [] {
+const bool kRegistered = [] {
   try {
     // Lives as long as the process: its end would take the operators away.
     auto* const registration = new Registration;
