@@ -4,6 +4,7 @@
 #include "ir/normal_form.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
+#include "ir/transform.h"
 #include "ir/verifier.h"
 #include "ops/registry.h"
 
@@ -29,6 +30,25 @@ TEST(Bodies, LoseNothingInNormalForm) {
     const ir::Graph normal = ir::NormalForm(body);
     EXPECT_EQ(ir::FindViolation(normal), std::nullopt);
     EXPECT_EQ(ir::FindLoss(body, normal), std::nullopt) << body.name();
+  });
+}
+
+// Every body can be run at sizes that are drawn for it: a rewrite that changes it is seen.
+TEST(Bodies, AnotherFirstOutputIsSeen) {
+  ForEachBody([](const ir::Graph& body) {
+    ir::GraphCopy copy(body);
+    for (ir::NodeId id = 0; id < static_cast<ir::NodeId>(body.nodes().size()); ++id) {
+      copy.Set(id, copy.Add(copy.Remapped(id)));
+    }
+    ir::Node negated;
+    negated.op = ir::Op::kNeg;
+    negated.args = {copy[body.outputs()[0].value]};
+    const ir::NodeId other = copy.Add(std::move(negated));
+    for (ir::Output output : body.outputs()) {
+      output.value = copy.graph().outputs().empty() ? other : copy[output.value];
+      copy.graph().AddOutput(std::move(output));
+    }
+    EXPECT_NE(ir::FindDifference(body, copy.graph()), std::nullopt) << body.name();
   });
 }
 
