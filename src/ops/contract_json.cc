@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/dtype.h"
+#include "base/error.h"
 #include "ops/registry.h"
 
 namespace tenon::ops {
@@ -21,8 +22,19 @@ std::string ElemName(const ir::Elem& elem) {
 }
 
 std::string_view KindName(AttrKind kind) {
-  constexpr std::string_view kNames[] = {"bool", "int", "float", "str", "dtype"};
-  return kNames[static_cast<size_t>(kind)];
+  switch (kind) {
+    case AttrKind::kBool:
+      return "bool";
+    case AttrKind::kInt:
+      return "int";
+    case AttrKind::kFloat:
+      return "float";
+    case AttrKind::kString:
+      return "str";
+    case AttrKind::kDType:
+      return "dtype";
+  }
+  throw InternalError(__FILE__, __LINE__, "unknown attribute kind");
 }
 
 Json ShapesJson(const std::vector<Shape>& shapes) {
