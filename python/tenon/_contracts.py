@@ -33,6 +33,10 @@ class Param:
     elem: str = ""
     shapes: tuple[Shape, ...] = ()  # alternatives
     broadcasts: bool = False  # its leading axes may be fewer, or 1
+    sections: bool = False  # [3, ...] seen as [..., 3]; with one axis, that three times
+    size: str = ""  # the size that a choice stands for: of a string in the order of its choices,
+    choice_sizes: tuple[int, ...] = ()  # of a bool those of False and True
+    length: int = 0  # of an int_list, whose numbers are sizes, too: name_0, name_1 ...
     limits_rows: bool = False  # rows that it does not count are not computed
     absent_sizes: dict[str, int] = dataclasses.field(default_factory=dict)
     choices: tuple[str, ...] = ()

@@ -64,6 +64,14 @@ class _Solver:
                 self.sizes.update(param.absent_sizes)
             elif param.kind == "int":
                 self.sizes[param.name] = value
+            elif param.kind == "int_list":
+                self.sizes.update({f"{param.name}_{i}": item for i, item in enumerate(value)})
+            if param.size:
+                choices = param.choices or (False, True)
+                self.sizes[param.size] = param.choice_sizes[choices.index(value)]
+            if param.sections:
+                shape = list(self.shapes[param.name])
+                self.shapes[param.name] = shape[1:] + shape[:1] if len(shape) > 1 else shape + [3]
             if param.moves_last and value is not None:
                 shape = list(self.shapes[param.moves_last])
                 shape.append(shape.pop(value))

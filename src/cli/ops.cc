@@ -25,7 +25,8 @@ std::vector<const ops::Operator*> Chosen(const std::string& name) {
 
 // The functional schema, then those of the in-place forms.
 std::vector<std::string> Schemas(const ops::Contract& contract) {
-  std::vector<std::string> schemas = {contract.Schema()};
+  std::vector<std::string> schemas;
+  if (contract.functional()) schemas.push_back(contract.Schema());
   for (const ops::InPlaceForm& form : contract.in_place_forms()) {
     schemas.push_back(contract.Schema(&form));
   }

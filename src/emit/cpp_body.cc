@@ -63,7 +63,7 @@ class CppBody : public CppValues {
       indent += "  ";
     }
     outer_ = {row_terms_, "", indent};
-    kept_.clear();
+    kept_ = row_kept_;
     pointers_.clear();
     reads_.clear();
     const Loop* last = nullptr;  // that reads rows
@@ -91,7 +91,10 @@ class CppBody : public CppValues {
       text += outer_.lines + LoopText(loop, indent, parts);
     }
     // What stands in no loop over middle axes is in scope in the nests that follow.
-    if (nest.rows.empty()) row_terms_ = outer_.terms;
+    if (nest.rows.empty()) {
+      row_terms_ = outer_.terms;
+      row_kept_ = kept_;
+    }
     for (size_t i = nest.rows.size(); i-- > 0;) {
       indent.resize(indent.size() - 2);
       text += indent + "}\n";
@@ -244,8 +247,11 @@ class CppBody : public CppValues {
         in.name, copy, AbsentText(in), to, Use(lanes));
   }
 
-  std::map<std::string, std::pair<std::string, Dim>> kept_;  // key -> scratch row, its extent
-  std::map<std::string, std::string> result_names_;          // key of a reduction -> variable
+  using Kept =
+      std::map<std::string, std::pair<std::string, Dim>>;  // key -> scratch row, its extent
+  Kept kept_;
+  Kept row_kept_;                                    // in nests that are over, of the whole row
+  std::map<std::string, std::string> result_names_;  // key of a reduction -> variable
   bool uses_path_ = false;
   std::map<std::string, Term> row_terms_;  // of the whole row
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "emit/cpp_words.h"
 #include "emit/segments.h"
 
 namespace tenon::emit {
@@ -16,47 +17,6 @@ using ir::Node;
 using ir::Op;
 
 namespace {
-
-// How each element-wise op is spelled: an operator of Highway's vectors, or a function of Highway
-// or backend/cpu/math-inl.h. Ops that need more than their arguments are handled in
-// CppBody::Compute.
-struct OpWord {
-  Op op;
-  const char* function;
-};
-constexpr OpWord kOpWords[] = {
-    {Op::kAdd, "+"},           {Op::kSub, "-"},
-    {Op::kMul, "*"},           {Op::kDiv, "/"},
-    {Op::kFma, "hn::MulAdd"},  {Op::kNeg, "hn::Neg"},
-    {Op::kAbs, "hn::Abs"},     {Op::kSqrt, "hn::Sqrt"},
-    {Op::kRsqrt, "Rsqrt"},     {Op::kExp, "Exp"},
-    {Op::kLog, "Log"},         {Op::kSin, "Sin"},
-    {Op::kCos, "Cos"},         {Op::kTanh, "Tanh"},
-    {Op::kErf, "Erf"},         {Op::kSigmoid, "Sigmoid"},
-    {Op::kFloor, "hn::Floor"}, {Op::kRoundInt, "hn::Round"},
-    {Op::kMin, "Minimum"},     {Op::kMax, "Maximum"},
-    {Op::kLt, "hn::Lt"},       {Op::kLe, "hn::Le"},
-    {Op::kEq, "hn::Eq"},       {Op::kNe, "hn::Ne"},
-    {Op::kAnd, "hn::And"},     {Op::kOr, "hn::Or"},
-    {Op::kNot, "hn::Not"},     {Op::kFromBits, "FromBits"},
-};
-
-// The same for results in 32-bit integers.
-constexpr OpWord kIntegerWords[] = {
-    {Op::kAdd, "hn::Add"},    {Op::kSub, "hn::Sub"},  {Op::kMul, "hn::Mul"},
-    {Op::kBitAnd, "hn::And"}, {Op::kBitOr, "hn::Or"}, {Op::kBitsOf, "BitsOf"},
-};
-
-std::string FloatLiteral(double value) {
-  const float f = static_cast<float>(value);
-  if (std::isinf(f)) {
-    return fmt::format("{}std::numeric_limits<float>::infinity()", f < 0 ? "-" : "");
-  }
-  if (std::isnan(f)) return "std::numeric_limits<float>::quiet_NaN()";
-  std::string text = fmt::format("{}", f);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text + "f";
-}
 
 // A size expression in C++.
 std::string CppDim(const Dim& dim) {
@@ -131,17 +91,20 @@ std::string CppValues::Prologue() const {
 std::string CppValues::Fetches() const {
   std::string text;
   int slot = 0;
-  for (const int tensor : used_tables_) {
-    const PlanTensor& table = plan_.tensors[tensor];
+  for (const Fetched& fetched : fetched_) {
+    const PlanTensor& table = plan_.tensors[fetched.tensor];
     std::string row = "row";
     for (const TableUse& use : plan_.tables) {
-      if (use.table == tensor) row = fmt::format("LoadIndex(call.tensors[{}], row)", use.index);
+      if (use.table != fetched.tensor) continue;
+      const std::string column = fetched.column.empty() ? "" : ", " + fetched.column;
+      row = fmt::format("LoadIndex(call.tensors[{}], row{})", use.index, column);
     }
     Dim width(1);
     for (size_t k = 1; k < table.axes.size(); ++k) width = width * table.axes[k].size;
     // Sizes must be declared before: they were marked used with the first load of the table.
-    text += fmt::format("    const float* const {}_row = FetchRow({}, call.tensors[{}], {}, {});\n",
-                        table.name, kFirstTableSlot + slot++, tensor, row, CppDim(width));
+    text += fmt::format("    const float* const {} = FetchRow({}, call.tensors[{}], {}, {});\n",
+                        fetched.Name(table), kFirstTableSlot + slot++, fetched.tensor, row,
+                        CppDim(width));
   }
   return text;
 }
@@ -189,6 +152,14 @@ CppValues::Term CppValues::Get(const ValueAt& value) {
         return {node.name, Kind::kBool};
       }
       return {node.name};
+    case Op::kIota: {
+      const auto linear = value.at[0].LinearIn(kLaneVar);
+      TENON_CHECK(linear && linear->first == 1, "{}: iota must run along the vector lanes",
+                  plan_.name);
+      const std::string from =
+          linear->second == Dim(0) ? "chunk.index" : "chunk.index + " + Use(linear->second);
+      return Define(value, "iota", Kind::kInteger, fmt::format("IotaFrom({})", from));
+    }
     case Op::kPresent:
       used_tensors_.insert(tensor_index_.at(node.name));
       return {"has_" + node.name, Kind::kBool};
@@ -213,6 +184,9 @@ CppValues::Term CppValues::Compute(const ValueAt& value, const Node& node) {
   const std::string base = fmt::format("v{}", value.node);
   if (node.op == Op::kRound || node.op == Op::kCast) {
     TENON_CHECK(node.cast == ir::CastRule{}, "{}: this cast rule cannot be generated", plan_.name);
+    if (args[0].kind == Kind::kInteger && node.type.elem == ir::Elem(DType::kF32)) {
+      return Define(value, base, Kind::kVector, fmt::format("hn::ConvertTo(DF(), {})", list));
+    }
     if (node.type.elem == ir::Elem(DType::kF32)) return args[0];
     return Define(value, base, Kind::kVector,
                   fmt::format("RoundTo<{}>({})", CppType(node.type.elem), list));
@@ -228,15 +202,14 @@ CppValues::Term CppValues::Compute(const ValueAt& value, const Node& node) {
     return Define(value, base, Kind::kVector, fmt::format("{}({})", word, list));
   }
   if (node.type.elem == ir::Elem(DType::kI32)) return ComputeInteger(value, node, args, list);
-  for (const OpWord& word : kOpWords) {
-    if (word.op != node.op) continue;
+  if (const char* word = FloatWord(node.op)) {
     const bool is_mask = node.type.elem == ir::Elem(DType::kBool);
-    if (std::ispunct(static_cast<unsigned char>(word.function[0]))) {
+    if (std::ispunct(static_cast<unsigned char>(word[0]))) {
       return Define(value, base, Kind::kVector,
-                    fmt::format("{} {} {}", args[0].text, word.function, args[1].text));
+                    fmt::format("{} {} {}", args[0].text, word, args[1].text));
     }
     return Define(value, base, is_mask ? Kind::kMask : Kind::kVector,
-                  fmt::format("{}({})", word.function, list));
+                  fmt::format("{}({})", word, list));
   }
   throw UsageError(
       fmt::format("{}: {} cannot be generated for the CPU", plan_.name, ir::OpName(node.op)));
@@ -246,10 +219,10 @@ CppValues::Term CppValues::ComputeInteger(const ValueAt& value, const Node& node
                                           const std::vector<Term>& args, const std::string& list) {
   const bool all_integers = std::all_of(args.begin(), args.end(),
                                         [](const Term& arg) { return arg.kind == Kind::kInteger; });
-  for (const OpWord& word : kIntegerWords) {
-    if (word.op != node.op || all_integers == (node.op == Op::kBitsOf)) continue;
+  const char* word = IntegerWord(node.op);
+  if (word != nullptr && all_integers != (node.op == Op::kBitsOf)) {
     return Define(value, fmt::format("v{}", value.node), Kind::kInteger,
-                  fmt::format("{}({})", word.function, list));
+                  fmt::format("{}({})", word, list));
   }
   throw UsageError(fmt::format("{}: {} of integers cannot be generated for the CPU", plan_.name,
                                ir::OpName(node.op)));
@@ -349,7 +322,7 @@ CppValues::Term CppValues::LoadInput(const ValueAt& value, const Node& node) {
   const int tensor = tensor_index_.at(node.name);
   const PlanTensor& t = plan_.tensors[tensor];
   TENON_CHECK(t.role != RowRole::kIndex, "{}: index {} cannot be a value", plan_.name, t.name);
-  if (t.role == RowRole::kTable) return LoadFetched(value, tensor, value.at);
+  if (t.role == RowRole::kTable) return LoadFetched(value, {tensor, ""}, value.at);
   used_tensors_.insert(tensor);
   const Address address = AddressOf(tensor, t.name, value.at, 0);
   if (t.role == RowRole::kRow && address.lane != 0) NoteRead(tensor, address);
@@ -374,19 +347,25 @@ CppValues::Term CppValues::DefineLoad(const ValueAt& value, const PlanTensor& te
 CppValues::Term CppValues::LoadTable(const ValueAt& value, const Node& gather) {
   const Node& table = graph_.node(gather.args[0]);
   const size_t index_axes = graph_.node(gather.args[1]).type.axes.size();
+  Fetched fetched{tensor_index_.at(table.name), ""};
+  if (index_axes == 2) {
+    TENON_CHECK(value.at[1].constant(), "{}: the index of {} varies along its second axis",
+                plan_.name, table.name);
+    fetched.column = value.at[1].text();
+  }
   std::vector<Dim> at = {Dim(0)};  // the fetched row stands for the index
   at.insert(at.end(), value.at.begin() + static_cast<int64_t>(index_axes), value.at.end());
-  return LoadFetched(value, tensor_index_.at(table.name), at);
+  return LoadFetched(value, fetched, at);
 }
 
-CppValues::Term CppValues::LoadFetched(const ValueAt& value, int tensor,
+CppValues::Term CppValues::LoadFetched(const ValueAt& value, const Fetched& fetched,
                                        const std::vector<Dim>& at) {
-  const PlanTensor& t = plan_.tensors[tensor];
-  if (!std::count(used_tables_.begin(), used_tables_.end(), tensor)) {
-    used_tables_.push_back(tensor);
+  const PlanTensor& t = plan_.tensors[fetched.tensor];
+  if (!std::count(fetched_.begin(), fetched_.end(), fetched)) {
+    fetched_.push_back(fetched);
     for (size_t k = 1; k < t.axes.size(); ++k) Use(t.axes[k].size);
   }
-  return DefineLoad(value, t, AddressOf(tensor, t.name + "_row", at, 1));
+  return DefineLoad(value, t, AddressOf(fetched.tensor, fetched.Name(t), at, 1));
 }
 
 }  // namespace tenon::emit

@@ -77,9 +77,18 @@ class CppValues {
                       const std::string& list);
   const char* MinMaxWord(const ir::Node& node) const;
   bool IsBound(ir::NodeId id) const;
+  // A row of a table: of the index, or of its column.
+  struct Fetched {
+    int tensor;
+    std::string column;
+    bool operator==(const Fetched&) const = default;
+    std::string Name(const PlanTensor& table) const {
+      return table.name + "_row" + (column.empty() ? "" : "_" + column);
+    }
+  };
   Term LoadInput(const ValueAt& value, const ir::Node& node);
   Term LoadTable(const ValueAt& value, const ir::Node& gather);
-  Term LoadFetched(const ValueAt& value, int tensor, const std::vector<ir::Dim>& at);
+  Term LoadFetched(const ValueAt& value, const Fetched& fetched, const std::vector<ir::Dim>& at);
   Term DefineLoad(const ValueAt& value, const PlanTensor& tensor, const Address& address);
   std::string LoadText(const Address& address, const PlanTensor& tensor);
   std::string Pointer(int tensor, const std::string& base, const std::string& offset);
@@ -92,7 +101,7 @@ class CppValues {
   std::set<std::string> used_sizes_;
   std::set<std::string> used_scalars_;
   std::set<std::string> bool_scalars_;
-  std::vector<int> used_tables_;
+  std::vector<Fetched> fetched_;
 };
 
 }  // namespace tenon::emit

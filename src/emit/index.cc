@@ -101,15 +101,19 @@ std::vector<Dim> ReshapeIndex(const Type& from, const Type& to, const std::vecto
     }
     Dim linear(0);
     for (int axis : group.to) linear = linear * to.axes[axis].size + at[axis];
-    for (size_t k = group.from.size(); k-- > 1;) {
-      const int axis = group.from[k];
+    std::vector<int> wide;  // an axis of size 1 has one index
+    for (int axis : group.from) {
+      if (!(from.axes[axis].size == Dim(1))) wide.push_back(axis);
+    }
+    for (size_t k = wide.size(); k-- > 1;) {
+      const int axis = wide[k];
       const auto parts = DivideIndex(linear, from.axes[axis].size, extents);
       TENON_CHECK(parts.has_value(), "reshape: index {} of {} does not stay within one row of {}",
                   linear.text(), ir::TypeText(to), ir::TypeText(from));
       index[axis] = parts->second;
       linear = parts->first;
     }
-    if (!group.from.empty()) index[group.from[0]] = linear;
+    if (!wide.empty()) index[wide[0]] = linear;
   }
   return index;
 }

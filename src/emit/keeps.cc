@@ -60,6 +60,11 @@ class Keeper {
   Keeper(const Graph& graph, const std::vector<PlanTensor>& tensors)
       : graph_(graph), tensors_(tensors) {}
 
+  bool IsDear(const ValueAt& value, const Extents& extents) const {
+    std::set<std::string> counted;
+    return TotalCost(value, extents, counted) >= kKeepCost;
+  }
+
   void Choose(Nest& nest, const Extents& extents) const {
     for (size_t later = 1; later < nest.loops.size(); ++later) {
       if (nest.loops[later].extent == Dim(0)) continue;
@@ -165,6 +170,11 @@ class Keeper {
 };
 
 }  // namespace
+
+bool IsWorthKeeping(const Graph& graph, const ValueAt& value, const Extents& extents) {
+  const std::vector<PlanTensor> none;  // what is stored in between does not matter here
+  return Keeper(graph, none).IsDear(value, extents);
+}
 
 void ChooseKeeps(const Graph& graph, const std::vector<PlanTensor>& tensors, const Extents& extents,
                  Nest& nest) {

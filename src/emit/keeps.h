@@ -11,6 +11,9 @@ namespace tenon::emit {
 // `extents` with the lane variable's.
 Extents WithLane(Extents extents, const ir::Dim& lanes);
 
+// True when a load of the value is cheaper than computing it again.
+bool IsWorthKeeping(const ir::Graph& graph, const ValueAt& value, const Extents& extents);
+
 // Fills Loop::keeps. A value that a later loop of the same extent needs again is kept when that is
 // cheaper than computing it again, or when an output that may share an input's memory has been
 // stored in between. `extents` are those of the nest's loop variables.

@@ -107,8 +107,9 @@ class Planner {
   void AddTable(const Node& gather) {
     const Node& index = graph_.node(gather.args[1]);
     TENON_CHECK(graph_.node(gather.args[0]).op == Op::kInput && index.op == Op::kInput &&
-                    index.type.axes.size() == 1 && HasRowAxis(index),
-                "{}: gather_row: only rows of an input picked by an input [{}] can be generated",
+                    index.type.axes.size() <= 2 && HasRowAxis(index),
+                "{}: gather_row: only rows of an input picked by an input [{}] or a column of one "
+                "can be generated",
                 graph_.name(), plan_.row_axis.name);
     TENON_CHECK(gather.index_rule == ir::IndexRule::kError,
                 "{}: gather_row: the rule '{}' cannot be generated for rows", graph_.name(),
@@ -167,17 +168,37 @@ class Planner {
     plan_.tensors.push_back(tensor);
     const int index = static_cast<int>(plan_.tensors.size()) - 1;
 
-    const OutputLoops loops = LoopsOfOutput(graph_, output.value, plan_.row_axis.name);
+    AddStores(output.value, index, {}, output.in_place);
+  }
+
+  // `offsets` are where the value lies in the output, by axis. What is written into an input that
+  // the output overwrites in place is stored part by part.
+  void AddStores(NodeId id, int tensor, const std::map<int, Dim>& offsets,
+                 const std::string& in_place) {
+    const Node& node = graph_.node(id);
+    if (node.op == Op::kWriteSlice) {
+      const Node& target = graph_.node(node.args[0]);
+      const bool is_under = target.op == Op::kInput && target.name == in_place;
+      TENON_CHECK(is_under || target.op == Op::kWriteSlice,
+                  "{}: write_slice: only parts of an input that is overwritten in place can be "
+                  "generated",
+                  graph_.name());
+      if (!is_under) AddStores(node.args[0], tensor, offsets, in_place);
+      std::map<int, Dim> inner = offsets;
+      inner[node.dim] = inner[node.dim] + node.offset;
+      AddStores(node.args[1], tensor, inner, in_place);
+      return;
+    }
+    const OutputLoops loops = LoopsOfOutput(graph_, id, plan_.row_axis.name);
     Extents extents{{kRowVar, plan_.row_axis.size}};
     for (const Axis& axis : loops.rows) extents[LoopVar(axis.name)] = axis.size;
     NestDraft& draft = DraftFor(loops.rows, extents);
     for (const OutputSegment& segment : loops.segments) {
       Store store;
-      store.tensor = index;
+      store.tensor = tensor;
       store.at = segment.at;
-      for (const std::vector<Dim>& at : segment.values_at) {
-        store.values.push_back({output.value, at});
-      }
+      for (const auto& [axis, offset] : offsets) store.at[axis] = store.at[axis] + offset;
+      for (const std::vector<Dim>& at : segment.values_at) store.values.push_back({id, at});
       store.is_copy = IsCopy(store, WithLane(extents, segment.lanes));
       draft.stores.push_back(std::move(store));
       draft.lanes.push_back(segment.lanes);
@@ -261,7 +282,9 @@ class Planner {
     const auto has_rows = [](const NestDraft& draft) { return !draft.rows.empty(); };
     std::vector<Nest> nests(drafts_.size());
     for (size_t i = 0; i < drafts_.size(); ++i) {
-      if (has_rows(drafts_[i])) nests[i] = FinishNest(drafts_[i], {});
+      if (!has_rows(drafts_[i])) continue;
+      nests[i] = FinishNest(drafts_[i], {});
+      for (const Loop& loop : nests[i].loops) HoistFrom(loop, drafts_[i]);
     }
     if (!row_loops_.empty() && std::all_of(drafts_.begin(), drafts_.end(), has_rows)) {
       drafts_.push_back({{}, {{kRowVar, plan_.row_axis.size}}, {}, {}});
@@ -275,6 +298,38 @@ class Planner {
       break;  // drafts have different axes
     }
     plan_.nests = std::move(nests);
+  }
+
+  // Values that do not vary over the nest's middle axes and take long: computed once per row and
+  // kept for the nest.
+  void HoistFrom(const Loop& loop, const NestDraft& draft) {
+    if (loop.extent == Dim(0)) return;
+    const Extents extents = WithLane(draft.extents, loop.extent);
+    std::set<std::string> seen;
+    for (const Reduction& r : loop.reductions) {
+      Hoist(r.argument, draft.rows, extents, loop.extent, seen);
+    }
+    for (const Store& store : loop.stores) {
+      if (store.is_copy) continue;
+      for (const ValueAt& value : store.values) {
+        Hoist(value, draft.rows, extents, loop.extent, seen);
+      }
+    }
+  }
+
+  void Hoist(const ValueAt& value, const std::vector<Axis>& rows, const Extents& extents,
+             const Dim& lanes, std::set<std::string>& seen) {
+    if (!value.DependsOnLane() || !seen.insert(value.key()).second) return;
+    const bool moves = IsMovement(graph_.node(value.node).op);
+    if (!moves && !VariesIn(rows, value) && IsWorthKeeping(graph_, value, extents)) {
+      std::vector<ValueAt>& keeps = LoopFor(row_loops_, LevelOf(value, extents), lanes).keeps;
+      const auto same = [&](const ValueAt& kept) { return kept.key() == value.key(); };
+      if (std::none_of(keeps.begin(), keeps.end(), same)) keeps.push_back(value);
+      return;
+    }
+    for (const ValueAt& arg : ArgsOf(graph_, value, extents)) {
+      Hoist(arg, rows, extents, lanes, seen);
+    }
   }
 
   Nest FinishNest(NestDraft& draft, std::vector<Loop> loops) {

@@ -48,9 +48,18 @@ Body::Body(const Contract& contract, Choices choices)
     if (!param.none_with.empty() && Word(param.none_with) == param.none_when) continue;
     inputs_[param.name] =
         param.optional && !param.static_presence
-            ? builder_.OptionalInput(param.name, param.elem, param.axes, param.absent)
-            : builder_.Input(param.name, param.elem, param.axes);
+            ? builder_.OptionalInput(param.name, param.elem, Sized(param.axes), param.absent)
+            : builder_.Input(param.name, param.elem, Sized(param.axes));
   }
+}
+
+std::vector<ir::Axis> Body::Sized(std::vector<ir::Axis> axes) const {
+  std::map<std::string, ir::Dim> sizes;
+  for (const Param& param : contract_.params()) {
+    if (!param.sized.empty()) sizes[param.sized] = ir::Dim(param.SizeOf(Choice(param.name)));
+  }
+  for (ir::Axis& axis : axes) axis.size = axis.size.Substitute(sizes);
+  return axes;
 }
 
 ir::Value Body::In(std::string_view name) const {
@@ -65,6 +74,13 @@ ir::Value Body::Attr(std::string_view name) const {
   TENON_ASSERT(param != nullptr && !param->is_tensor && !param->is_static,
                "{}: {} is no dynamic attribute", contract_.name(), name);
   return builder_.Attr(name, param->kind == AttrKind::kBool ? DType::kBool : DType::kF32);
+}
+
+ir::Value Body::Item(std::string_view list, int number) const {
+  const Param* param = contract_.FindParam(list);
+  TENON_ASSERT(param != nullptr && number < param->length, "{}: there is no {}[{}]",
+               contract_.name(), list, number);
+  return builder_.Attr(fmt::format("{}_{}", list, number), DType::kF32);
 }
 
 const ir::AttrValue& Body::Choice(std::string_view name) const {
@@ -89,7 +105,7 @@ void Body::Out(std::string_view name, ir::Value value) {
   const OutParam* out = contract_.FindOut(name);
   TENON_ASSERT(out != nullptr, "{} has no output {}", contract_.name(), name);
   const ir::Elem elem = out->dtype_from.empty() ? out->elem : ir::Elem(Type(out->dtype_from));
-  const ir::Type declared{elem, out->axes};
+  const ir::Type declared{elem, Sized(out->axes)};
   TENON_ASSERT(value.type() == declared, "{}: output {} must be {}, the body gives {}",
                contract_.name(), name, ir::TypeText(declared), ir::TypeText(value.type()));
   outputs_[std::string(name)] = value;
@@ -97,12 +113,14 @@ void Body::Out(std::string_view name, ir::Value value) {
 
 ir::Graph Body::Take() {
   for (const OutParam& out : contract_.outs()) {
+    if (!out.only_with.empty() && !Flag(out.only_with)) continue;
     TENON_ASSERT(outputs_.contains(out.name), "{}: the body does not give {}", contract_.name(),
                  out.name);
     std::string in_place;
     for (const InPlaceForm& form : contract_.in_place_forms()) {
       for (const auto& [output, input] : form.writes) {
-        if (output == out.name) in_place = input;
+        const bool is_read = !contract_.FindParam(input)->outside_body;
+        if (output == out.name && is_read) in_place = input;
       }
     }
     builder_.Output(out.name, outputs_[out.name], in_place);
@@ -137,6 +155,7 @@ std::vector<Choices> Contract::AllChoices() const {
 
 std::vector<Variant> Contract::Variants() const {
   std::vector<Variant> variants;
+  if (function_ != nullptr) return variants;
   std::map<std::string, std::string> names;  // body -> name of the first variant that has it
   for (const Choices& choices : AllChoices()) {
     Variant variant{choices, ChoicesText(choices), BuildBody(choices)};

@@ -127,6 +127,8 @@ TenonKind KindOf(const Param& param) {
       return TENON_FLOAT;
     case AttrKind::kString:
       return TENON_STRING;
+    case AttrKind::kIntList:
+      return TENON_INT_LIST;
     case AttrKind::kDType:
       return TENON_DTYPE;
   }

@@ -125,6 +125,7 @@ Case::Case(CaseSpec spec) : spec_(std::move(spec)), form_(FindOperator(spec_.op)
       sizes_.emplace(param.name, std::get<int64_t>(*param.fallback));
     }
   }
+  AddChoiceSizes(contract);
   CheckSizes(contract, spec_, sizes_);
   for (const Param& param : contract.params()) {
     const auto given = spec_.attributes.find(param.name);
@@ -151,6 +152,23 @@ Case::Case(CaseSpec spec) : spec_(std::move(spec)), form_(FindOperator(spec_.op)
   }
 }
 
+// Sizes that a choice stands for, and those in lists.
+void Case::AddChoiceSizes(const Contract& contract) {
+  for (const Param& param : contract.params()) {
+    const auto given = spec_.attributes.find(param.name);
+    const bool is_given = given != spec_.attributes.end();
+    if (!param.sized.empty()) {
+      ir::AttrValue value = *param.fallback;
+      if (is_given && param.kind == AttrKind::kBool) value = std::get<bool>(given->second);
+      if (is_given && param.kind == AttrKind::kString) value = std::get<std::string>(given->second);
+      sizes_[param.sized] = param.SizeOf(value);
+    }
+    if (param.kind != AttrKind::kIntList || !is_given) continue;
+    const auto& list = std::get<std::vector<int64_t>>(given->second);
+    for (size_t i = 0; i < list.size(); ++i) sizes_[fmt::format("{}_{}", param.name, i)] = list[i];
+  }
+}
+
 void Case::AddTensor(const Param& param) {
   const auto alternative = spec_.alternatives.find(param.name);
   const Shape& shape =
@@ -173,7 +191,15 @@ void Case::AddTensor(const Param& param) {
   const bool has_rows = shape.lead || shape.axes.size() > 1;
   params_.push_back(&param);
   inputs_.emplace_back(dtype, sizes, lead_rank, has_rows ? spec_.layout : Layout::kDense);
-  arguments_.emplace_back(inputs_.back().tensor());
+  Tensor argument = inputs_.back().tensor();
+  if (param.sections) {  // [3, ...], filled as [..., 3]
+    const auto first = [&](auto& list) {
+      std::rotate(list.begin(), list.begin() + argument.rank - 1, list.begin() + argument.rank);
+    };
+    first(argument.sizes);
+    first(argument.strides);
+  }
+  arguments_.emplace_back(argument);
 }
 
 std::vector<Tensor> Case::results() const {
@@ -207,6 +233,8 @@ bool Case::GuardsIntact() const {
 }
 
 int64_t Case::IndexLimit(const Param& param) const {
+  constexpr int64_t kAnyNumber = 8;
+  if (form_.op->variants().empty()) return kAnyNumber;  // what a function does with it is unknown
   const ir::Graph& graph = form_.op->variants()[0].graph;
   for (const ir::Node& node : graph.nodes()) {
     if (node.op == ir::Op::kGatherRow && graph.node(node.args[1]).name == param.name) {
@@ -287,7 +315,7 @@ void Case::FillArgument(size_t number) {
       value = static_cast<double>(element.bits() % static_cast<uint64_t>(limit));
     } else if (adversarial) {
       value = AdversarialValue(at, column, width, huge, infinities);
-    } else if (param.elem == ir::Elem::Param() && tensor.rank > 1) {
+    } else if (param.elem == ir::Elem::Param() && (has_rows || tensor.rank > 1)) {
       value = 2 * element.Uniform() - 1;  // a table of sines
     } else if (param.elem == ir::Elem(DType::kF32)) {
       value = 0.01 + 0.1 * element.Uniform();  // a scale

@@ -87,6 +87,7 @@ class Case {
   int64_t BytesMoved() const;
 
  private:
+  void AddChoiceSizes(const Contract& contract);
   void AddTensor(const Param& param);
   void FillArgument(size_t number);
   int64_t IndexLimit(const Param& param) const;  // rows of the table that it indexes

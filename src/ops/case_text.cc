@@ -1,4 +1,6 @@
 // Cases as lines of bench/shapes/*.txt.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -30,6 +32,13 @@ Argument ParseAttribute(std::string_view line, const Param& param, std::string_v
       return ParseNumber<int64_t>(line, param.name, text);
     case AttrKind::kFloat:
       return ParseNumber<double>(line, param.name, text);
+    case AttrKind::kIntList: {
+      std::vector<int64_t> list;
+      for (const std::string& number : Split(text, ',')) {
+        list.push_back(ParseNumber<int64_t>(line, param.name, number));
+      }
+      return list;
+    }
     case AttrKind::kString:
     case AttrKind::kDType:
       return std::string(text);
@@ -43,6 +52,9 @@ std::string ValueText(const Argument& value) {
   if (const double* v = std::get_if<double>(&value)) return fmt::format("{}", *v);
   if (const DType* v = std::get_if<DType>(&value)) return std::string(DTypeName(*v));
   if (const std::string* v = std::get_if<std::string>(&value)) return *v;
+  if (const auto* v = std::get_if<std::vector<int64_t>>(&value)) {
+    return fmt::format("{}", fmt::join(*v, ","));
+  }
   return "?";
 }
 

@@ -48,6 +48,13 @@ const std::string* ResolveChoice(const Param& param, std::string_view word) {
   return nullptr;
 }
 
+int64_t Param::SizeOf(const ir::AttrValue& value) const {
+  if (const bool* flag = std::get_if<bool>(&value)) return choice_sizes.at(*flag ? 1 : 0);
+  const std::vector<std::string> words = ChoiceWords(*this);
+  const auto word = std::find(words.begin(), words.end(), std::get<std::string>(value));
+  return choice_sizes.at(static_cast<size_t>(word - words.begin()));
+}
+
 std::vector<std::string> ChoiceWords(const Param& param) {
   std::vector<std::string> words;
   for (const std::string& choice : param.choices) {
@@ -115,6 +122,12 @@ Param& Contract::String(std::string_view name, std::optional<std::string> fallba
   Param& param = AddAttr(name, AttrKind::kString, AsAttr(fallback));
   param.choices = std::move(choices);
   param.is_static = true;
+  return param;
+}
+
+Param& Contract::IntList(std::string_view name, int64_t length) {
+  Param& param = AddAttr(name, AttrKind::kIntList, std::nullopt);
+  param.length = length;
   return param;
 }
 

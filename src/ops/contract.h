@@ -21,6 +21,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,7 +44,7 @@ struct Shape {
 std::vector<Shape> ParseShapes(std::string_view text);
 std::vector<ir::Axis> BodyAxes(const Shape& shape);  // `tokens` in place of "..."
 
-enum class AttrKind : uint8_t { kBool, kInt, kFloat, kString, kDType };
+enum class AttrKind : uint8_t { kBool, kInt, kFloat, kString, kDType, kIntList };
 
 // Fixes the static parameters of a contract: attributes by name (a dtype by its short name), the
 // presence of tensor "z" as the bool "has_z".
@@ -70,6 +71,11 @@ struct Param {
   bool outside_body = false;     // the body does not read it
   std::string none_with;         // must be None when the static attribute of this name has the
   std::string none_when;         // value `none_when`; bodies with that value have no such input
+  bool first_rows = false;       // written only, and may have more rows than the call
+  bool sections = false;         // [3, tokens], or [tokens] for three times the same: seen as
+                                 // [tokens, 3]
+  bool any_dtype = false;        // a function reads it, whatever its type
+  bool or_float8 = false;        // T may be f8e4m3
   bool broadcasts = false;       // its leading axes may be fewer, or 1: expanded as numpy does
 
   // An attribute.
@@ -78,6 +84,7 @@ struct Param {
   bool nullable = false;                  // None is allowed, and the default
   std::string absent_size;                // of a nullable int: the size expression it then equals
   std::vector<std::string> choices;       // of a string or dtype; "swish=silu" is an alias
+  int64_t length = 0;                     // of a list
   bool is_static = false;                 // bodies differ by its value
   bool non_negative = false;              // NaN and negative values are refused
   bool positive = false;
@@ -90,6 +97,17 @@ struct Param {
   Param& NonNegative() { return non_negative = true, *this; }
   Param& Positive() { return positive = true, *this; }
   Param& Between(int64_t low, int64_t high) { return range = {low, high}, *this; }
+  // A size that the choice stands for: of a string those of its words in order, of a bool those of
+  // false and true.
+  std::string sized;
+  std::vector<int64_t> choice_sizes;
+  Param& Sizes(std::string symbol, std::vector<int64_t> values) {
+    sized = std::move(symbol);
+    choice_sizes = std::move(values);
+    return *this;
+  }
+  int64_t SizeOf(const ir::AttrValue& value) const;
+
   Param& Static() { return is_static = true, *this; }
   Param& NoneByDefault() { return none_by_default = true, *this; }
   Param& StaticPresence() { return static_presence = true, *this; }
@@ -105,6 +123,10 @@ struct Param {
     none_when = std::move(value);
     return *this;
   }
+  Param& FirstRows() { return first_rows = outside_body = true, *this; }
+  Param& Sections() { return sections = true, *this; }
+  Param& AnyDType() { return any_dtype = true, *this; }
+  Param& OrFloat8() { return or_float8 = true, *this; }
   Param& Broadcasts() { return broadcasts = true, *this; }
   Param& MovesLast(std::string tensor) { return moves_last = std::move(tensor), *this; }
   Param& Casts(std::string tensor) { return casts = std::move(tensor), *this; }
@@ -136,6 +158,8 @@ struct OutParam {
     column_multiple = multiple;
     return *this;
   }
+  std::string only_with;  // [..., 0], and not computed, unless this bool attribute is true
+  OutParam& OnlyWith(std::string attribute) { return only_with = std::move(attribute), *this; }
   OutParam& ErrorScale(std::string input) { return error_scale = std::move(input), *this; }
   OutParam& Like(std::string input) { return like = std::move(input), *this; }
   OutParam& DTypeFrom(std::string attribute) { return dtype_from = std::move(attribute), *this; }
@@ -165,6 +189,9 @@ struct RowLimit {
   std::string cumulative;
 };
 
+struct Resolved;  // resolve.h
+using OperatorFunction = void (*)(const Resolved& call, std::span<const Tensor> outputs);
+
 class Contract;
 
 // What a body function gets: the builder, the inputs as values, and the static choices.
@@ -174,7 +201,8 @@ class Body {
 
   ir::Value In(std::string_view name) const;    // a declared tensor
   ir::Value Attr(std::string_view name) const;  // a float or bool attribute, as a scalar
-  bool Flag(std::string_view name) const;       // static bool, or static presence of an argument
+  ir::Value Item(std::string_view list, int number) const;  // of a list, as a scalar
+  bool Flag(std::string_view name) const;  // static bool, or static presence of an argument
   const std::string& Word(std::string_view name) const;  // static string, aliases resolved
   DType Type(std::string_view name) const;               // static dtype
   void Out(std::string_view name, ir::Value value);
@@ -184,6 +212,7 @@ class Body {
 
  private:
   const ir::AttrValue& Choice(std::string_view name) const;
+  std::vector<ir::Axis> Sized(std::vector<ir::Axis> axes) const;  // by the choices
   const Contract& contract_;
   mutable ir::Builder builder_;
   Choices choices_;
@@ -214,6 +243,8 @@ class Contract {
   Param& Float(std::string_view name, std::optional<double> fallback = std::nullopt);
   Param& String(std::string_view name, std::optional<std::string> fallback,
                 std::vector<std::string> choices);
+  // Each number is a size, too, and an attribute: <name>_0, <name>_1 ...
+  Param& IntList(std::string_view name, int64_t length);
   Param& ScalarType(std::string_view name, std::vector<std::string> choices);
   Param& OptionalScalarType(std::string_view name, std::vector<std::string> choices);
   void KeywordOnly() { keyword_only_ = true; }  // from here on
@@ -223,6 +254,15 @@ class Contract {
   void LimitRows(std::string_view list, std::string_view cumulative);
   // The body is the reference only: the kernels are those of structural.cc.
   void Structural() { structural_ = true; }
+  // A function in place of a body: the reference, and the kernel where structural.cc has none.
+  void Function(OperatorFunction compute) {
+    function_ = compute;
+    structural_ = true;
+  }
+  // The only form is the in-place one; its name is the contract's.
+  void InPlaceOnly(std::vector<std::pair<std::string, std::string>> writes) {
+    InPlace(name_, std::move(writes));
+  }
   void InPlace(std::string_view name, std::vector<std::pair<std::string, std::string>> writes);
   void Body(std::function<void(ops::Body&)> body) { body_ = std::move(body); }
 
@@ -235,6 +275,8 @@ class Contract {
   const std::vector<InPlaceForm>& in_place_forms() const { return in_place_; }
   const std::optional<RowLimit>& row_limit() const { return row_limit_; }
   bool structural() const { return structural_; }
+  OperatorFunction function() const { return function_; }
+  bool functional() const { return in_place_.empty() || in_place_[0].name != name_; }
   const Param* FindParam(std::string_view name) const;
   const OutParam* FindOut(std::string_view name) const;
   const InPlaceForm* FindForm(std::string_view name) const;
@@ -266,6 +308,7 @@ class Contract {
   std::vector<InPlaceForm> in_place_;
   std::optional<RowLimit> row_limit_;
   bool structural_ = false;
+  OperatorFunction function_ = nullptr;
   std::function<void(ops::Body&)> body_;
 };
 

@@ -33,6 +33,8 @@ std::string_view KindName(AttrKind kind) {
       return "str";
     case AttrKind::kDType:
       return "dtype";
+    case AttrKind::kIntList:
+      return "int_list";
   }
   throw InternalError(__FILE__, __LINE__, "unknown attribute kind");
 }
@@ -76,6 +78,12 @@ Json ParamJson(const Param& param) {
   Json json = param.is_tensor ? TensorJson(param) : AttributeJson(param);
   json["keyword_only"] = param.keyword_only;
   if (param.broadcasts) json["broadcasts"] = true;
+  if (param.sections) json["sections"] = true;
+  if (!param.sized.empty()) {
+    json["size"] = param.sized;
+    json["choice_sizes"] = param.choice_sizes;
+  }
+  if (param.length > 0) json["length"] = param.length;
   if (!param.absent_sizes.empty()) json["absent_sizes"] = param.absent_sizes;
   if (param.nullable || param.none_by_default) {
     json["default"] = nullptr;

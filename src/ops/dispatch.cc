@@ -45,7 +45,7 @@ std::optional<std::string> DeclinesOffCpu(const Resolved& call) {
 }
 
 std::span<const Kernel> KernelsOf(const Operator& op) {
-  return op.contract().structural() ? StructuralKernels(op.name()) : kRowWise;
+  return op.contract().structural() ? StructuralKernels(op) : kRowWise;
 }
 
 const Kernel& ChooseKernel(const Resolved& call) {

@@ -15,6 +15,7 @@ namespace {
 float ScalarOf(const Resolved& call, const char* name) {
   const ir::AttrValue& value = call.attributes.at(name);
   if (const bool* flag = std::get_if<bool>(&value)) return *flag ? 1.0f : 0.0f;
+  if (const auto* v = std::get_if<int64_t>(&value)) return static_cast<float>(*v);
   return static_cast<float>(std::get<double>(value));
 }
 

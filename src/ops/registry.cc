@@ -19,7 +19,7 @@ std::vector<Operator> BuildOperators() {
 std::map<std::string, OperatorForm, std::less<>> BuildForms() {
   std::map<std::string, OperatorForm, std::less<>> forms;
   for (const Operator& op : Operators()) {
-    forms[op.name()] = {&op, nullptr};
+    if (op.contract().functional()) forms[op.name()] = {&op, nullptr};
     for (const InPlaceForm& form : op.contract().in_place_forms()) forms[form.name] = {&op, &form};
   }
   return forms;

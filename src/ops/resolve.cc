@@ -6,43 +6,11 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "ops/alias.h"
+#include "ops/argument_text.h"
 #include "ops/solve.h"
 
 namespace tenon::ops {
 namespace {
-
-std::string ArgumentText(const Argument& argument) {
-  struct Visitor {
-    std::string operator()(std::monostate) const { return "None"; }
-    std::string operator()(const Tensor& t) const {
-      return fmt::format("a tensor {}{}", DTypeName(t.dtype), ShapeText(t.shape()));
-    }
-    std::string operator()(bool v) const { return v ? "True" : "False"; }
-    std::string operator()(int64_t v) const { return std::to_string(v); }
-    std::string operator()(double v) const { return fmt::format("{}", v); }
-    std::string operator()(const std::string& v) const { return '"' + v + '"'; }
-    std::string operator()(DType v) const { return std::string(DTypeName(v)); }
-    std::string operator()(const std::vector<int64_t>& v) const { return ShapeText(v); }
-  };
-  return std::visit(Visitor{}, argument);
-}
-
-std::string_view ExpectedKind(const Param& param) {
-  if (param.is_tensor) return "a tensor";
-  switch (param.kind) {
-    case AttrKind::kBool:
-      return "a bool";
-    case AttrKind::kInt:
-      return "an int";
-    case AttrKind::kFloat:
-      return "a float";
-    case AttrKind::kString:
-      return "a string";
-    case AttrKind::kDType:
-      return "a dtype";
-  }
-  throw InternalError(__FILE__, __LINE__, "unknown attribute kind");
-}
 
 class Resolver {
  public:
@@ -64,7 +32,7 @@ class Resolver {
     SolveShapes(call_, name_);
     CompleteAttributes();
     CheckRequirements();
-    call_.variant = &call_.op->FindVariant(choices_);
+    if (contract_.function() == nullptr) call_.variant = &call_.op->FindVariant(choices_);
     BindOutputs();
     CheckWrittenInputs(call_);
     return std::move(call_);
@@ -114,8 +82,22 @@ class Resolver {
     }
     CheckNumber(param, *value);
     if (param.kind == AttrKind::kInt) call_.sizes[param.name] = std::get<int64_t>(*value);
+    if (param.kind == AttrKind::kIntList) BindList(param, std::get<std::vector<int64_t>>(*value));
+    if (!param.sized.empty()) call_.sizes[param.sized] = param.SizeOf(*value);
     if (param.is_static) choices_[param.name] = *value;
     call_.attributes[param.name] = *std::move(value);
+  }
+
+  void BindList(const Param& param, const std::vector<int64_t>& list) {
+    TENON_CHECK(static_cast<int64_t>(list.size()) == param.length,
+                "{}: {} must have {} numbers, got {}", name_, param.name, param.length,
+                ShapeText(list));
+    for (size_t i = 0; i < list.size(); ++i) {
+      const std::string name = fmt::format("{}_{}", param.name, i);
+      CheckNumber(param, list[i]);
+      call_.sizes[name] = list[i];
+      call_.attributes[name] = list[i];
+    }
   }
 
   // nullopt: None, and there is no default.
@@ -134,6 +116,9 @@ class Resolver {
         break;
       case AttrKind::kString:
         if (const auto* v = std::get_if<std::string>(&argument)) return Choose(param, *v, *v);
+        break;
+      case AttrKind::kIntList:
+        if (const auto* v = std::get_if<std::vector<int64_t>>(&argument)) return *v;
         break;
       case AttrKind::kDType:
         if (const DType* v = std::get_if<DType>(&argument)) {
@@ -162,6 +147,7 @@ class Resolver {
       TENON_CHECK(*integer >= -kLargestInt && *integer <= kLargestInt,
                   "{}: {} must be at most {}, got {}", name_, param.name, kLargestInt, *integer);
     }
+    if (std::holds_alternative<std::vector<int64_t>>(value)) return;
     if (param.range) {
       const auto [low, high] = *param.range;
       const int64_t integer = std::get<int64_t>(value);
@@ -205,9 +191,12 @@ class Resolver {
     for (const BoundInput& input : call_.inputs) {
       if (!input.present || !(input.param->elem == ir::Elem::Storage())) continue;
       const DType dtype = input.tensor.dtype;
-      TENON_CHECK(dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16,
-                  "{}: {} must be f32, f16 or bf16, got {}", name_, input.param->name,
-                  DTypeName(dtype));
+      const bool is_float8 = input.param->or_float8 && dtype == DType::kF8E4M3;
+      TENON_CHECK(
+          is_float8 || dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16,
+          "{}: {} must be f32, f16 {}bf16{}, got {}", name_, input.param->name,
+          input.param->or_float8 ? "" : "or ", input.param->or_float8 ? " or f8e4m3" : "",
+          DTypeName(dtype));
       call_.storage = dtype;
       storage_from_ = input.param;
       break;
@@ -224,7 +213,7 @@ class Resolver {
   }
 
   void CheckDType(const BoundInput& input) const {
-    if (!input.present || input.param == storage_from_) return;
+    if (!input.present || input.param == storage_from_ || input.param->any_dtype) return;
     const DType dtype = input.tensor.dtype;
     const auto refuse = [&](std::string_view expected) {
       throw UsageError(fmt::format("{}: {} must be {}, got {}", name_, input.param->name, expected,
@@ -327,6 +316,9 @@ class Resolver {
         for (const ir::Axis& axis : out.shape.axes) {
           output.spec.shape.push_back(axis.size.Eval(call_.sizes));
         }
+      }
+      if (!out.only_with.empty()) {
+        output.none = !std::get<bool>(call_.attributes.at(out.only_with));
       }
       SetStrides(output);
       if (call_.in_place == nullptr) continue;

@@ -143,11 +143,8 @@ class RowRun {
     const int first = Info(i).per_row ? arguments_.lead_rank : 1;
     if (view.rank <= first || view.stride(-1) == 1 || view.size(-1) == 1) return;
     const Tensor& packed = Replace(i, view.dtype);
-    if (Info(i).is_output) {
-      copies_back_.emplace_back(packed, view);
-    } else {
-      CopyStrided(view, packed);
-    }
+    CopyStrided(view, packed);  // an output may be written in part
+    if (Info(i).is_output) copies_back_.emplace_back(packed, view);
   }
 
   void Describe(int i, RowTensor& tensor) const {

@@ -45,6 +45,8 @@ std::string_view KindText(AttrKind kind) {
       return "str";
     case AttrKind::kDType:
       return "ScalarType";
+    case AttrKind::kIntList:
+      return "int[]";
   }
   throw InternalError(__FILE__, __LINE__, "unknown attribute kind");
 }

@@ -26,13 +26,21 @@ std::string Possessive(const std::string& name) {
   return name + (name.ends_with('s') ? "'" : "'s");
 }
 
+constexpr int64_t kSections = 3;  // time, height, width
+
 class ShapeSolver {
  public:
   ShapeSolver(Resolved& call, std::string_view name) : call_(call), name_(name) {}
 
   void Run() {
     for (const auto& [size, value] : call_.sizes) given_.insert_or_assign(size, value);
+    for (BoundInput& input : call_.inputs) {
+      if (input.present && input.param->sections) SeeSections(input);
+    }
     FindLead();
+    for (BoundInput& input : call_.inputs) {
+      if (input.present && input.param->first_rows) TakeFirstRows(input);
+    }
     for (BoundInput& input : call_.inputs) {
       if (input.present && input.param->broadcasts) Broadcast(input);
     }
@@ -79,6 +87,26 @@ class ShapeSolver {
     int64_t tokens = 1;
     for (int64_t size : call_.lead) tokens *= size;
     call_.sizes["tokens"] = tokens;
+  }
+
+  // [3, ...] as [..., 3]; one axis alone is the same position three times.
+  void SeeSections(BoundInput& input) const {
+    const int rank = input.view.rank;
+    TENON_CHECK(rank == 1 || (rank > 1 && input.view.sizes[0] == kSections),
+                "{}: {} must be [{}, ...] or [tokens], got {}", name_, input.param->name, kSections,
+                ShapeText(input.tensor.shape()));
+    if (rank > 1) {
+      input.view = AxisMovedLast(input.view, 0);
+      return;
+    }
+    input.view.rank = 2;
+    input.view.sizes[1] = kSections;
+    input.view.strides[1] = 0;
+  }
+
+  void TakeFirstRows(BoundInput& input) const {
+    const bool one_axis = call_.lead.size() == 1 && input.view.rank >= 1;
+    if (one_axis && input.view.sizes[0] > call_.lead[0]) input.view.sizes[0] = call_.lead[0];
   }
 
   // Leading axes that are missing or 1 become those of the call, with stride 0. What does not fit
@@ -158,6 +186,13 @@ class ShapeSolver {
   }
 
   [[noreturn]] void Refuse(const BoundInput& input) const {
+    if (input.param->sections) {
+      std::vector<int64_t> expected = call_.lead;
+      expected.insert(expected.begin(), kSections);
+      throw UsageError(fmt::format("{}: {} must be {} or [{}] like {} leading axes, got {}", name_,
+                                   input.param->name, ShapeText(expected), call_.sizes.at("tokens"),
+                                   Possessive(lead_from_->name), ShapeText(input.tensor.shape())));
+    }
     const auto& shapes = input.param->shapes;
     const auto fit = std::find_if(shapes.begin(), shapes.end(),
                                   [&](const Shape& shape) { return RankFits(input, shape); });

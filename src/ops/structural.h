@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <string_view>
 
 #include "ops/dispatch.h"
 
@@ -12,7 +11,11 @@ namespace quant {
 void RunDynamicScaledFp8Quant(const Resolved& call, std::span<const Tensor> outputs);
 }
 
+namespace embedding {
+void LookUp(const Resolved& call, std::span<const Tensor> outputs);
+}
+
 // Those of a structural operator, the best first.
-std::span<const Kernel> StructuralKernels(std::string_view op);
+std::span<const Kernel> StructuralKernels(const Operator& op);
 
 }  // namespace tenon::ops

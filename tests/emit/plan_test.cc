@@ -49,6 +49,63 @@ TEST(RowPlan, GroupsBecomeALoop) {
   EXPECT_EQ(plan.nests[0].loops[0].extent, Dim("size"));
 }
 
+// x [tokens, groups*size] normalised as a whole, then each group by its largest magnitude.
+Graph NormThenGroups() {
+  Builder b("norm_then_groups");
+  const std::vector<Axis> groups = {NamedAxis("groups"), NamedAxis("size")};
+  const Value x = b.Input("x", Elem::Storage(), {NamedAxis("tokens"), {"hidden", "groups*size"}});
+  const Value normal = Round(x * Rsqrt(Mean(x * x, "hidden")), Elem::Storage());
+  const Value parts = SplitAxis(normal, "hidden", groups);
+  b.Output("y", Round(parts / Amax(parts, "size"), Elem::Storage()));
+  return b.Take();
+}
+
+TEST(RowPlan, AStatisticOfTheRowComesBeforeItsGroups) {
+  const RowPlan plan = MakeRowPlan(NormThenGroups());
+  ASSERT_EQ(plan.nests.size(), 2u);
+  EXPECT_TRUE(plan.nests[0].rows.empty());
+  ASSERT_EQ(plan.nests[0].loops.size(), 1u);
+  EXPECT_EQ(plan.nests[0].loops[0].extent, Dim("groups*size"));
+  EXPECT_EQ(plan.nests[0].loops[0].reductions.size(), 1u);
+  EXPECT_EQ(plan.nests[1].rows[0].name, "groups");
+  for (const Loop& loop : plan.nests[1].loops) EXPECT_EQ(loop.extent, Dim("size"));
+}
+
+// y [tokens, heads, dim] = x * exp(sin(angle)) with one angle per token and element.
+TEST(RowPlan, WhatDoesNotVaryOverHeadsIsKept) {
+  Builder b("scaled_heads");
+  const Axis dim = NamedAxis("dim");
+  const Value x = b.Input("x", Elem::Storage(), {NamedAxis("tokens"), NamedAxis("heads"), dim});
+  const Value angle = b.Input("angle", Elem::Param(), {NamedAxis("tokens"), dim});
+  b.Output("y", Round(x * Exp(Sin(angle)), Elem::Storage()));
+  const RowPlan plan = MakeRowPlan(b.graph());
+  ASSERT_EQ(plan.nests.size(), 2u);
+  EXPECT_TRUE(plan.nests[0].rows.empty());
+  ASSERT_EQ(plan.nests[0].loops.size(), 1u);
+  EXPECT_EQ(plan.nests[0].loops[0].keeps.size(), 1u);
+  EXPECT_THAT(EmitCppLibraryFile("scaled_heads", {{"scaled_heads", "", "", &b.graph()}}, "a.cc"),
+              ::testing::ContainsRegex("Load\\(chunk, kept"));
+}
+
+TEST(RowPlan, PartsOfAnInputAreWrittenInPlace) {
+  Builder b("first_heads");
+  const Axis dim = NamedAxis("dim");
+  const Value x = b.Input("x", Elem::Storage(), {NamedAxis("tokens"), NamedAxis("heads"), dim});
+  const Value part = Slice(x, "heads", "skip", NamedAxis("some"));
+  const Value y = WriteSlice(x, Round(part + part, Elem::Storage()), 1, "skip");
+  b.Output("y", y, "x");
+  const RowPlan plan = MakeRowPlan(b.graph());
+  ASSERT_EQ(plan.nests.size(), 1u);
+  EXPECT_EQ(plan.nests[0].rows[0].name, "some");
+  EXPECT_EQ(plan.nests[0].loops[0].stores[0].at[1], Dim("skip + some_at"));
+
+  Builder fresh("first_heads");
+  const Value z = fresh.Input("x", Elem::Storage(), {NamedAxis("tokens"), dim});
+  fresh.Output("y",
+               WriteSlice(z, Round(Slice(z, "dim", 0, {"some", 1}) + 1.0, Elem::Storage()), 1, 0));
+  EXPECT_THROW(MakeRowPlan(fresh.graph()), UsageError) << "the rest would have to be copied";
+}
+
 TEST(RowPlan, IsAFunctionOfTheGraphAlone) {
   EXPECT_EQ(PlanText(Rope(true), MakeRowPlan(Rope(true))),
             PlanText(Rope(true), MakeRowPlan(Rope(true))));

@@ -41,6 +41,9 @@ std::vector<Sizes> RopeSizes(bool all) {
                      {"kv_heads", r[1]},
                      {"num_heads", r[0]},
                      {"num_kv_heads", r[1]},
+                     {"num_heads_q", r[0]},
+                     {"num_heads_k", r[1]},
+                     {"num_heads_v", r[1]},
                      {"head_size", r[2]},
                      {"head_dim", r[2]},
                      {"half", r[3]},
@@ -51,6 +54,21 @@ std::vector<Sizes> RopeSizes(bool all) {
 }
 
 std::vector<Sizes> SizesOf(const Contract& contract, bool all) {
+  if (contract.function() != nullptr) {
+    return {{{"rotary_dim", 64},
+             {"half", 32},
+             {"max_position", 7},
+             {"original_max_position", 4096},
+             {"batch", 2},
+             {"length", 5},
+             {"rows", 12},
+             {"hidden", 9},
+             {"org_vocab_start_index", 0},
+             {"org_vocab_end_index", 6},
+             {"num_org_vocab_padding", 2},
+             {"added_vocab_start_index", 6},
+             {"added_vocab_end_index", 9}}};
+  }
   if (HasSize(contract, "half")) return RopeSizes(all);
   if (HasSize(contract, "group_size")) {
     if (!all) return {{{"groups", 3}, {"group_size", 40}}};
@@ -81,8 +99,16 @@ void Choose(const Contract& contract, const Choices& choices, CaseSpec& spec) {
         spec.attributes[param.name] = (spec.sizes.at("hidden") + 1) / 2;
       }
     }
+    if (!param.is_tensor && param.kind == AttrKind::kIntList) {
+      const int64_t third = spec.sizes.at("half") / 3;
+      spec.attributes[param.name] =
+          std::vector<int64_t>{spec.sizes.at("half") - 2 * third, third, third};
+    }
     const bool needs_number = !param.is_tensor && param.kind == AttrKind::kFloat && !param.fallback;
     if (needs_number) spec.attributes[param.name] = 0.75;
+    if (!param.is_tensor && param.kind == AttrKind::kDType && contract.function() != nullptr) {
+      spec.attributes[param.name] = DType::kBF16;
+    }
     if (!param.is_static) continue;
     const ir::AttrValue& value = choices.at(param.name);
     if (const bool* flag = std::get_if<bool>(&value)) spec.attributes[param.name] = *flag;
@@ -99,6 +125,7 @@ void GiveAll(const Contract& contract, const Choices& choices, CaseSpec& spec) {
     if (param.optional && !param.static_presence && !refused && !limits) {
       spec.given.insert(param.name);
     }
+    if (param.name == "mrope_interleaved") spec.attributes[param.name] = true;
     if (param.name == "scale_ue8m0") spec.attributes[param.name] = true;
     if (param.name == "weight_offset") spec.attributes[param.name] = 1.0;
     if (param.name == "inverse") spec.attributes[param.name] = true;
@@ -113,7 +140,10 @@ std::vector<CaseSpec> MakeCases(const std::string& name, bool all) {
   const Contract& contract = form.op->contract();
   std::vector<CaseSpec> specs;
   for (const Sizes& sizes : SizesOf(contract, all)) {
-    for (const Variant& variant : form.op->variants()) {
+    std::vector<Choices> all_choices;
+    for (const Variant& variant : form.op->variants()) all_choices.push_back(variant.choices);
+    if (all_choices.empty()) all_choices.emplace_back();  // a function
+    for (const Choices& choices : all_choices) {
       for (bool everything : {false, true}) {
         CaseSpec spec;
         spec.op = name;
@@ -124,8 +154,8 @@ std::vector<CaseSpec> MakeCases(const std::string& name, bool all) {
           }
           if (HasSize(contract, size)) spec.sizes[size] = value;
         }
-        Choose(contract, variant.choices, spec);
-        if (everything) GiveAll(contract, variant.choices, spec);
+        Choose(contract, choices, spec);
+        if (everything) GiveAll(contract, choices, spec);
         specs.push_back(std::move(spec));
       }
     }

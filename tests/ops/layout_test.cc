@@ -1,4 +1,5 @@
 // The same values wherever they lie give the same bits.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -64,8 +65,13 @@ TEST_P(LayoutTest, EmptyAndSingleRows) {
     RunBits(spec);
     spec.lead = {1};
     const Bits one = RunBits(spec);
-    spec.lead = {};
-    EXPECT_EQ(RunBits(spec), one) << "no leading axis is one row";
+    const auto& params = form().op->contract().params();
+    const bool sections = std::any_of(params.begin(), params.end(),
+                                      [](const Param& param) { return param.sections; });
+    spec.lead = {};  // [3] would be three tokens where positions have sections
+    if (!sections) {
+      EXPECT_EQ(RunBits(spec), one) << "no leading axis is one row";
+    }
     spec.lead = {1, 1, 1};
     EXPECT_EQ(RunBits(spec), one);
   }

@@ -100,6 +100,9 @@ class Refusals {
         break;
       case AttrKind::kBool:
         break;
+      case AttrKind::kIntList:
+        Try(number, param, std::vector<int64_t>{1, 1, -1});
+        break;
     }
   }
 

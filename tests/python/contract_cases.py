@@ -26,7 +26,8 @@ class Case:
     def shape(self, param, lead):
         shape = param.shapes[0]
         axes = [_shapes._expression(text).value(self.sizes) for text in shape.sizes]
-        return (list(lead) if shape.lead else []) + axes
+        axes = (list(lead) if shape.lead else []) + axes
+        return axes[-1:] + axes[:-1] if param.sections else axes
 
     def values(self, lead=LEAD, device="cpu", seed=0):
         generator = torch.Generator().manual_seed(seed)
@@ -65,12 +66,21 @@ def call(values, contract):
 
 def _attribute(param, everything):
     if param.kind == "bool":
-        return (not param.default) if everything else param.default
+        default = False if param.default is _contracts.REQUIRED else param.default
+        return (not default) if everything else default
     if param.kind == "dtype" and not (param.optional and not everything):
         return getattr(torch, param.choices[0])
     if param.default is not _contracts.REQUIRED:
         return param.default
     return param.choices[0] if param.choices else None
+
+
+def _sizes_of(param, value):
+    if param.kind == "int_list":
+        return {f"{param.name}_{i}": item for i, item in enumerate(value)}
+    if param.size:
+        return {param.size: param.choice_sizes[(param.choices or (False, True)).index(value)]}
+    return {param.name: value} if param.kind == "int" and value is not None else {}
 
 
 def _symbols(contract):
@@ -91,9 +101,10 @@ def _find(name, everything, storage):
             value = _attribute(param, everything)
             if value is None and not param.optional:
                 value = sizes.get(param.name, draw.choice((2, 4, 8)))
+            if param.kind == "int_list":
+                value = [draw.choice((2, 4, 8)) for _ in range(param.length)]
             attributes[param.name] = value
-            if param.kind == "int" and value is not None:
-                sizes[param.name] = value
+            sizes.update(_sizes_of(param, value))
         given = {p.name for p in contract.params if p.kind == "tensor"}
         if not everything:
             given -= {p.name for p in contract.params if p.optional}

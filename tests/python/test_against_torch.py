@@ -332,6 +332,82 @@ def test_split_qkv_rmsnorm_rope(is_neox, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("is_neox", [True, False])
+def test_apply_rotary_emb(is_neox, dtype):
+    x, cos, sin = tensor(5, 6, 80, dtype=dtype), *table(5, 80, torch.float32).chunk(2, -1)
+    expected = rotate(x, cos, sin, is_neox)
+    close(tenon.ops.apply_rotary_emb(x, cos, sin, is_neox), expected, dtype)
+    tenon.ops.apply_rotary_emb_(x, cos, sin, is_neox)
+    close(x, expected, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_mrope(interleaved, dtype):
+    """The selection of angles as transformers writes it for Qwen2.5-VL and Qwen3-VL."""
+    sections, dim = [24, 20, 20], 128
+    q, k = tensor(7, 6, dim, dtype=dtype), tensor(7, 2, dim, dtype=dtype, seed=1)
+    cache = table(50, dim, torch.float32)
+    positions = torch.randint(0, 50, (3, 7), generator=torch.Generator().manual_seed(0))
+    cos, sin = cache[positions].chunk(2, -1)
+    if interleaved:
+        chosen = []
+        for values in (cos, sin):
+            merged = values[0].clone()
+            for axis, offset in ((1, 1), (2, 2)):
+                merged[:, offset : 3 * sections[axis] : 3] = values[
+                    axis, :, offset : 3 * sections[axis] : 3
+                ]
+            chosen.append(merged)
+    else:
+        chosen = [
+            torch.cat([part[i] for i, part in enumerate(values.split(sections, -1))], -1)
+            for values in (cos, sin)
+        ]
+    got = tenon.ops.mrope(
+        positions, q, k, dim, cache, sections, True, mrope_interleaved=interleaved
+    )
+    close(got[0], rotate(q, *chosen, True), dtype)
+    close(got[1], rotate(k, *chosen, True), dtype)
+
+
+def test_frequency_tables():
+    base, dim = 500000.0, 128
+    power = base ** (torch.arange(0, dim, 2, dtype=torch.float64) / dim)
+    got = torch.as_tensor(tenon.ops.rope_inv_freq(dim, base))
+    torch.testing.assert_close(got, (1 / power).float(), rtol=1e-6, atol=0)
+    inv, low, high, factor, context = 1 / power, 1.0, 4.0, 8.0, 8192
+    wave = 2 * torch.pi / inv
+    share = (context / wave - low) / (high - low)
+    mixed = (1 - share) * inv / factor + share * inv
+    expected = torch.where(wave < context / high, inv, mixed)
+    expected = torch.where(wave > context / low, inv / factor, expected).float()
+    got = torch.as_tensor(tenon.ops.llama3_inv_freq(dim, base, factor, low, high, context))
+    torch.testing.assert_close(got, expected, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dim", [-1, 0, 1])
+def test_log_softmax(dim, dtype):
+    x = tensor(4, 9, 33, dtype=dtype, scale=4.0)
+    close(tenon.ops.log_softmax_batch_invariant(x, dim), torch.log_softmax(x.float(), dim), dtype)
+
+
+def test_vocab_parallel_embedding():
+    weight = tensor(8, 5, dtype=torch.bfloat16)
+    ids = torch.tensor([[4, 7, 20], [0, -1, 21]])
+    shards = [(0, 4, 0, 20, 21), (4, 8, 0, 21, 22)]
+    parts = [weight[:4], weight[4:]]
+    whole = torch.cat([weight, tensor(2, 5, dtype=torch.bfloat16, seed=1)])
+    parts = [torch.cat([part, whole[8 + i : 9 + i]]) for i, part in enumerate(parts)]
+    total = sum(tenon.ops.vocab_parallel_embedding(ids, w, *s) for w, s in zip(parts, shards))
+    rows = torch.tensor([[4, 7, 8], [0, 0, 9]])
+    expected = whole[rows]
+    expected[1, 1] = 0
+    assert torch.equal(total, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", [-1, 0, 1])
 def test_softmax(dim, dtype):
     x = tensor(4, 9, 33, dtype=dtype, scale=4.0)

@@ -40,7 +40,8 @@ def through_c_abi(name, values, out=None):
     args, kwargs = call(values, FORMS[name][0])
     prepared = _calls.Call(name, args, kwargs, out)
     prepared()
-    return prepared.results
+    # Without a tensor among the arguments the results are NumPy's.
+    return [torch.as_tensor(result) for result in prepared.results]
 
 
 def outs_like(name, expected):
@@ -111,9 +112,11 @@ def test_in_place_equals_functional(name, storage):
     contract, form = FORMS[name]
     for case in cases(contract.name, storage):
         values = case.values()
-        expected = dict(zip((o.name for o in contract.outs), run(contract.name, values)))
         args, kwargs = call(clone(values), contract)
         torch.library.opcheck(getattr(OPS, name).default, args, kwargs, test_utils=CHECKS)
+        if form.name == contract.name:
+            continue  # there is no functional form
+        expected = dict(zip((o.name for o in contract.outs), run(contract.name, values)))
         written = clone(values)
         assert run(name, written) == [None]
         for argument, result in form.writes.items():
@@ -155,7 +158,7 @@ def test_no_rows_and_meta_tensors(name):
             made = run(name, case.values(lead))
             meta = run(name, case.values(lead, device="meta"))
             for got, described in zip(made, meta, strict=True):
-                assert described.device.type == "meta"
+                assert described.device.type == ("meta" if case.given else "cpu")
                 assert got.shape == described.shape and got.dtype == described.dtype
                 assert got.stride() == described.stride()
 
@@ -173,7 +176,7 @@ def test_one_compilation_serves_every_batch(name):
         torch._dynamo.reset()
         compiled = torch.compile(function, fullgraph=True, dynamic=True, backend="aot_eager")
         with torch._dynamo.config.patch(error_on_recompile=True):
-            for tokens in (3, 8, 5, 17):
+            for tokens in (5, 8, 3, 17):
                 values = case.values((tokens,), seed=tokens)
                 got = torch.utils._pytree.tree_leaves(compiled(clone(values)))
                 expected = torch.utils._pytree.tree_leaves(function(clone(values)))
@@ -234,7 +237,7 @@ def refusal(function, *args, **kwargs):
 def wrong_calls(case):
     """(argument, values): each is refused because of that argument."""
     values = case.values()
-    first = next(n for n, v in values.items() if isinstance(v, torch.Tensor))
+    first = next((n for n, v in values.items() if isinstance(v, torch.Tensor)), None)
     for param in case.contract.params:
         value = values[param.name]
         if not isinstance(value, torch.Tensor):

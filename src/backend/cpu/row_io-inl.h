@@ -39,13 +39,14 @@ HWY_INLINE const float* FetchRow(int slot, const RowTensor& table, int64_t row, 
   return static_cast<const float*>(table.data) + offset;
 }
 
-// Element `row` of an index tensor of i32 or i64.
-HWY_INLINE int64_t LoadIndex(const RowTensor& index, int64_t row) {
-  const int64_t offset = row * index.strides[0];
+// Element `row` of an index tensor of i32 or i64, [row, column] of one with two axes.
+HWY_INLINE int64_t LoadIndex(const RowTensor& index, int64_t row, int64_t column = 0) {
+  const int64_t offset = row * index.strides[0] + column * index.strides[1];
   return index.dtype == DType::kI32 ? static_cast<const int32_t*>(index.data)[offset]
                                     : static_cast<const int64_t*>(index.data)[offset];
 }
 
+HWY_INLINE VI IotaFrom(size_t first) { return hn::Iota(DI(), static_cast<int32_t>(first)); }
 HWY_INLINE VI BitsOf(VF v) { return hn::BitCast(DI(), v); }
 HWY_INLINE VF FromBits(VI bits) { return hn::BitCast(DF(), bits); }
 

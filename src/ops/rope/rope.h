@@ -18,8 +18,19 @@ struct Rotation {
 void DeclarePositions(Contract& c);
 void DeclareCosSinCache(Contract& c);
 
-Rotation GatherRotation(const Body& b);
+Rotation GatherRotation(const Body& b, std::string_view positions = "positions");
 Rotation Inverse(Rotation rotation, ir::Value inverse);  // the other way where `inverse` is true
+
+// Positions of time, height and width for each token, and the numbers of channels that turn by
+// each: blocks of channels, or with mrope_interleaved every third one as long as there are any (the
+// rest is time).
+void DeclareSectionPositions(Contract& c);
+void DeclareSections(Contract& c);
+Rotation GatherSections(const Body& b, bool is_neox);
+
+// cos_sin_cache, positions and layout of gather_cos_sin, and its body.
+void DeclareGatheredTable(Contract& c);
+void GatherCosSin(Body& b);
 
 // x with the elements [offset, offset + 2*half) of its last axis rotated, each rounded once:
 // a*cos - b*sin, b*cos + a*sin. The others are copied.
