@@ -30,6 +30,7 @@ void GiveMemory(Tensor& tensor) {
 const cpu::RowKernel& GeneratedKernel(const Resolved& call) {
   const auto index = static_cast<size_t>(call.op - Operators().data());
   const KernelListEntry& entry = GeneratedKernels()[index];
+  TENON_CHECK(entry.kernels != nullptr, "{}: has no kernel of rows to be timed", call.name());
   for (int i = 0; i < *entry.count; ++i) {
     if (call.variant->name == entry.kernels[i].variant) return entry.kernels[i];
   }

@@ -3,6 +3,9 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "ops/arena.h"
+#include "ops/check.h"
+#include "ops/dispatch.h"
+#include "ops/generated_row.h"
 #include "ops/kernel_testing.h"
 #include "ops/reference.h"
 #include "tenon/op.h"
@@ -72,6 +75,22 @@ TEST_F(Embedding, InconsistentShardsAreRefused) {
     EXPECT_STREQ(
         e.what(),
         "vocab_parallel_embedding: weight must have more than 5 rows for input_ids, got 5");
+  }
+}
+
+// `tenon run` judges operators without a body, too.
+TEST(Functions, AreTheirOwnReference) {
+  for (const char* line :
+       {"rope_inv_freq rotary_dim=64 base=10000", "cos_sin_cache half=4 max_position=5 dtype=bf16",
+        "prefix_causal_mask batch=2 length=4 dtype=f16",
+        "vocab_parallel_embedding rows=12 hidden=8 org_vocab_start_index=0 org_vocab_end_index=3 "
+        "num_org_vocab_padding=1 added_vocab_start_index=5 added_vocab_end_index=7"}) {
+    CaseSpec spec = ParseCase(line);
+    spec.lead = {4};
+    Case test(spec);
+    Dispatch(test.call(), test.OutputViews());
+    EXPECT_EQ(DeviationFromReference(test), "") << line;
+    EXPECT_THROW(GeneratedKernel(test.call()), UsageError);
   }
 }
 
