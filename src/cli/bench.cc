@@ -73,7 +73,7 @@ Json JsonOf(const ops::BenchRow& row, const ops::MachineLimits& limits, const st
 }
 
 std::string TextOf(const ops::BenchRow& row) {
-  std::string line = fmt::format("{:<34}{:<6}{:>6}", row.op, row.dtype, row.tokens);
+  std::string line = fmt::format("{:<43}{:<6}{:>6}", row.op, row.dtype, row.tokens);
   if (!row.check.empty()) return line + "  FAIL " + row.check + "\n";
   line += fmt::format("{:>11.2f}{:>11.2f}{:>9.1f}{:>8.2f}", row.kernel_us, row.call_us,
                       row.gb_per_s(), row.share_of_limit());
@@ -88,7 +88,7 @@ int Run(const Options& options) {
   const bool text = options.format == "text";
   if (text) {
     Print(fmt::format(
-        "{}, {} threads, copy {:.1f} GB/s\n{:<34}{:<6}{:>6}{:>11}{:>11}{:>9}{:>8}{:>9}\n", device,
+        "{}, {} threads, copy {:.1f} GB/s\n{:<43}{:<6}{:>6}{:>11}{:>11}{:>9}{:>8}{:>9}\n", device,
         limits.threads, limits.copy_gb_per_s, "operator", "dtype", "tokens", "kernel us", "call us",
         "GB/s", "limit", "chain"));
   }

@@ -86,7 +86,7 @@ int Run(const Options& options) {
   std::string text;
   for (const ops::Operator* op : operators) {
     json.push_back(JsonOf(op->contract()));
-    text += options.name.empty() ? fmt::format("{:<34} {}\n", op->name(), op->contract().doc())
+    text += options.name.empty() ? fmt::format("{:<43} {}\n", op->name(), op->contract().doc())
                                  : TextOf(op->contract());
   }
   Print(options.format == "json" ? json.dump(2) + "\n" : text);
