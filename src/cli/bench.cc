@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/command.h"
+#include "cli/commit.h"
 #include "cli/flags.h"
 
 namespace tenon::cli {
