@@ -14,17 +14,16 @@
 //     ForEachChunk(n, [&](auto c) HWY_ATTR { Store(c, Load(c, x) * scale * Load(c, w), y); });
 //   }
 //
-// Drivers    ForEachChunk      element-wise: each chunk once, in ascending order
-//            ForEachBlock      the same, unrolled over 64 elements: needed by accumulators, also
-//            fine
-//                              for stores in the same pass
+// Drivers    ForEachChunk   element-wise: each chunk once, in ascending order
+//            ForEachBlock   the same, unrolled over 64 elements: needed by accumulators, also fine
+//                           for stores in the same pass
 // Memory     Load(c, base)  Store(c, v, base[, path]): base points to the row's first element and
 //            may be unaligned; T is float, F16, BF16, F8E4M3 or int8_t; path says whether full
-//            vectors bypass the caches: call StreamFence(path) after the last row
+//            vectors bypass the caches: call StreamFence after the last row
 //            Prefetch(c, base, bytes): what lies that far behind the chunk
 //            LoadPairs(c, base, even, odd)  StorePairs(c, even, odd, base): elements 2i and 2i+1
-//            for the chunk's i, so the driver's n counts pairs RoundTo<T>(v): what storing v as T
-//            and loading it would give
+//            for the chunk's i, so the driver's n counts pairs
+//            RoundTo<T>(v): what storing v as T and loading it would give
 // Reductions SumAccumulator, MaxAccumulator, MinAccumulator (NaN propagates), AmaxAccumulator
 //            (max |v|, NaN ignored, at least 0): Add(c, v), then Total() in every lane of a vector
 //            or TotalScalar(), a float. Several may run in one pass.
