@@ -10,6 +10,7 @@ namespace {
 constexpr EnvVariable kTable[] = {
     {"HOME", "where caches live when neither TENON_CACHE_DIR nor XDG_CACHE_HOME is set"},
     {"TENON_CACHE_DIR", "folder of compiled kernels (default: XDG_CACHE_HOME/tenon)"},
+    {"TENON_COMM_TIMEOUT", "seconds that a rank waits for the others of its group (default: 300)"},
     {"TENON_CXX", "host compiler for `tenon fuse --target cpp` (default: c++, g++, clang++)"},
     {"TENON_LOG", "comma-separated topics to print on standard error: dispatch, compile, cache"},
     {"TENON_NUM_THREADS", "threads of the CPU backend (default: OpenMP's)"},
