@@ -105,6 +105,7 @@ class CppBody : public CppValues {
   // The texts of a loop. Its body is `lines`, then `tail`: nothing is loaded after a store.
   struct LoopParts {
     std::string declarations;  // before the loop
+    std::string stage;         // lines of the first of two stages
     std::string prefetches;
     std::string tail;
     std::string after;
@@ -113,6 +114,7 @@ class CppBody : public CppValues {
   LoopParts EmitLoop(const Loop& loop, const std::string& indent) {
     LoopParts parts;
     std::string finishes;
+    if (loop.stage) parts.stage = EmitStage(*loop.stage);
     for (const Reduction& r : loop.reductions) {
       const Term argument = Get(r.argument);
       EmitReduction(r, argument.text, indent, parts.declarations, finishes, parts.tail);
@@ -138,6 +140,16 @@ class CppBody : public CppValues {
       outer_.terms[r.result.key()] = {result_names_.at(r.result.key())};
     }
     return parts;
+  }
+
+  // The lines that compute the value; what follows finds it as `staged`, and nothing else of them.
+  std::string EmitStage(const ValueAt& value) {
+    const Scope before = inner_;
+    const std::string result = Get(value).text;
+    const std::string lines = inner_.lines + fmt::format("{}return {};\n", inner_.indent, result);
+    inner_ = before;
+    inner_.terms[value.key()] = {"staged"};
+    return lines;
   }
 
   // One line for each read of the nest: what follows in the row, or the same place of the next row.
@@ -186,7 +198,12 @@ class CppBody : public CppValues {
 
   std::string LoopText(const Loop& loop, const std::string& indent, const LoopParts& parts) {
     std::string text = parts.declarations;
-    if (!inner_.lines.empty() || !parts.tail.empty()) {
+    if (loop.stage) {
+      text += fmt::format(
+          "{0}ForEachStaged({1}, [&](auto chunk) HWY_ATTR {{\n{2}{3}{0}}}, "
+          "[&](auto chunk, VF staged) HWY_ATTR {{\n{4}{5}{0}}});\n",
+          indent, Use(loop.extent), parts.prefetches, parts.stage, inner_.lines, parts.tail);
+    } else if (!inner_.lines.empty() || !parts.tail.empty()) {
       text += fmt::format("{0}{1}({2}, [&](auto chunk) HWY_ATTR {{\n{3}{4}{5}{0}}});\n", indent,
                           loop.reductions.empty() ? "ForEachChunk" : "ForEachBlock",
                           Use(loop.extent), parts.prefetches, inner_.lines, parts.tail);

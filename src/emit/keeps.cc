@@ -1,5 +1,6 @@
 #include "emit/keeps.h"
 
+#include <optional>
 #include <set>
 
 #include "emit/segments.h"
@@ -22,6 +23,10 @@ namespace {
 // arithmetic from the loads on. Units: one vector instruction. Two loads with conversion and an
 // addition (5) are computed again; a rounding or a division among them makes keeping cheaper.
 constexpr int kKeepCost = 6;
+
+// What has to be computed before a value, and after it, to make two stages of a loop.
+constexpr int kFirstStageCost = 24;
+constexpr int kSecondStageCost = 12;
 
 int Cost(const Node& node) {
   switch (node.op) {
@@ -80,7 +85,34 @@ class Keeper {
     }
   }
 
+  void ChooseStages(Nest& nest, const Extents& extents) const {
+    std::set<std::string> kept;
+    for (Loop& loop : nest.loops) {
+      const bool one_value = loop.reductions.empty() && loop.keeps.empty() &&
+                             loop.stores.size() == 1 && !loop.stores[0].is_copy &&
+                             loop.stores[0].values.size() == 1;
+      if (one_value && !(loop.extent == Dim(0))) loop.stage = StageOf(loop, extents, kept);
+      for (const ValueAt& keep : loop.keeps) kept.insert(keep.key());
+    }
+  }
+
  private:
+  // The last value rounded to storage with enough arithmetic before and behind it.
+  std::optional<ValueAt> StageOf(const Loop& loop, const Extents& outer,
+                                 const std::set<std::string>& kept) const {
+    const Extents extents = WithLane(outer, loop.extent);
+    std::set<std::string> counted = kept;
+    const int total = TotalCost(loop.stores[0].values[0], extents, counted);
+    std::optional<ValueAt> stage;
+    for (const ValueAt& value : LaneValues(loop, outer)) {
+      if (graph_.node(value.node).op != Op::kRound) continue;
+      counted = kept;
+      const int before = TotalCost(value, extents, counted);
+      if (before >= kFirstStageCost && total - before >= kSecondStageCost) stage = value;
+    }
+    return stage;
+  }
+
   // Values of a loop that depend on the lane, in order of first need, arguments first.
   void LaneValues(const ValueAt& value, const Extents& extents, std::vector<ValueAt>& order,
                   std::set<std::string>& seen) const {
@@ -179,6 +211,11 @@ bool IsWorthKeeping(const Graph& graph, const ValueAt& value, const Extents& ext
 void ChooseKeeps(const Graph& graph, const std::vector<PlanTensor>& tensors, const Extents& extents,
                  Nest& nest) {
   Keeper(graph, tensors).Choose(nest, extents);
+}
+
+void ChooseStages(const Graph& graph, const Extents& extents, Nest& nest) {
+  const std::vector<PlanTensor> none;
+  Keeper(graph, none).ChooseStages(nest, extents);
 }
 
 }  // namespace tenon::emit

@@ -1,4 +1,4 @@
-// What a loop keeps in scratch rows for later loops of its nest.
+// What a loop keeps: in scratch rows for later loops of its nest, or between its own two stages.
 #pragma once
 
 #include <vector>
@@ -19,5 +19,12 @@ bool IsWorthKeeping(const ir::Graph& graph, const ValueAt& value, const Extents&
 // stored in between. `extents` are those of the nest's loop variables.
 void ChooseKeeps(const ir::Graph& graph, const std::vector<PlanTensor>& tensors,
                  const Extents& extents, Nest& nest);
+
+// Fills Loop::stage. The arithmetic of one vector is a chain of dependent instructions, and a core
+// overlaps those of as many vectors as its window of some 300 instructions holds. Where a chain is
+// long before a rounding to storage and still has a division and a conversion behind it, two short
+// chains fill the units better: silu_and_mul_quant of 12288 wide rows, two threads on Zen 4,
+// 64 tokens: f32 233 -> 193 us, bf16 297 -> 233 us.
+void ChooseStages(const ir::Graph& graph, const Extents& extents, Nest& nest);
 
 }  // namespace tenon::emit

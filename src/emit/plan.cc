@@ -349,6 +349,7 @@ class Planner {
     std::stable_sort(nest.loops.begin(), nest.loops.end(),
                      [](const Loop& a, const Loop& b) { return a.level < b.level; });
     ChooseKeeps(graph_, plan_.tensors, draft.extents, nest);
+    ChooseStages(graph_, draft.extents, nest);
     return nest;
   }
 

@@ -8,6 +8,7 @@
 // A loop ends where a reduction's result is needed: sums of one loop are inputs of the next.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,9 @@ struct Loop {
   std::vector<Reduction> reductions;
   std::vector<Store> stores;
   std::vector<ValueAt> keeps;  // values written to a scratch row for later loops
+  // Element-wise loops only: the value up to which some vectors are computed before the rest of
+  // their arithmetic begins.
+  std::optional<ValueAt> stage;
 };
 
 struct Nest {

@@ -41,6 +41,7 @@ std::string PlanText(const Graph& graph, const RowPlan& plan) {
       for (const ValueAt& keep : loop.keeps) {
         text += fmt::format("      keep {}\n", AtText(graph, keep));
       }
+      if (loop.stage) text += fmt::format("      stage {}\n", AtText(graph, *loop.stage));
       for (const Store& store : loop.stores) {
         text += fmt::format("      {} {}", store.is_copy ? "copy" : "store",
                             plan.tensors[store.tensor].name);

@@ -61,6 +61,12 @@ HWY_FLATTEN void CopyThroughScratch(const float* x, float* y, size_t n) {
   ForEachChunk(n, [&](auto c) HWY_ATTR { Store(c, Load(c, row), y); });
 }
 
+HWY_FLATTEN void CopyInStages(const float* x, float* y, size_t n) {
+  ForEachStaged(
+      n, [&](auto c) HWY_ATTR { return Load(c, x) + Splat(1.0f); },
+      [&](auto c, VF staged) HWY_ATTR { Store(c, staged * Splat(2.0f), y); });
+}
+
 }  // namespace tenon::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -74,6 +80,9 @@ constexpr TargetTable<Reductions(const BF16*, size_t)> kReduceBrains = {
     HWY_CHOOSE_AVX2(ReduceBrains), HWY_CHOOSE_AVX3(ReduceBrains)};
 constexpr TargetTable<void(const float*, float*, size_t)> kCopyThroughScratch = {
     HWY_CHOOSE_AVX2(CopyThroughScratch), HWY_CHOOSE_AVX3(CopyThroughScratch)};
+
+constexpr TargetTable<void(const float*, float*, size_t)> kCopyInStages = {
+    HWY_CHOOSE_AVX2(CopyInStages), HWY_CHOOSE_AVX3(CopyInStages)};
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -163,6 +172,21 @@ TEST(ScratchRow, KeepsARowBetweenPasses) {
   }
   EXPECT_EQ(reinterpret_cast<uintptr_t>(ScratchRow(1, 7)) % kScratchAlignment, 0u);
   EXPECT_NE(ScratchRow(0, 8), ScratchRow(1, 8));
+}
+
+TEST(ForEachStaged, VisitsEveryElementOfEveryLength) {
+  std::vector<size_t> lengths = {1000, 4096, 4099};
+  for (size_t n = 0; n <= 2 * 128 + 17; ++n) lengths.push_back(n);
+  for (size_t n : lengths) {
+    const std::vector<float> noise = Noise(n);
+    GuardedRow<float> x(n, true);
+    GuardedRow<float> y(n, true);
+    for (Target target : SupportedTargets()) {
+      for (size_t i = 0; i < n; ++i) x.row()[i] = noise[i];
+      kCopyInStages[target](x.row(), y.row(), n);
+      for (size_t i = 0; i < n; ++i) EXPECT_EQ(y.row()[i], (noise[i] + 1.0f) * 2.0f) << n;
+    }
+  }
 }
 
 }  // namespace

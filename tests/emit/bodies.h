@@ -62,6 +62,17 @@ inline ir::Graph Int8Quant() {
   return b.Take();
 }
 
+// Two stages: a gate with an exponential, then a division and a conversion.
+inline ir::Graph GateQuant() {
+  using namespace ir;  // NOLINT
+  Builder b("gate_quant");
+  const Value x = b.Input("x", Elem::Storage(), {NamedAxis("tokens"), NamedAxis("hidden")});
+  const Value scale = b.Input("scale", DType::kF32, {NamedAxis("hidden")});
+  const Value gated = Round(x * Sigmoid(x), Elem::Storage());
+  b.Output("q", Cast(gated / scale, DType::kI8));
+  return b.Take();
+}
+
 inline ir::Graph GroupNorm() {
   using namespace ir;  // NOLINT
   Builder b("group_norm");

@@ -24,6 +24,7 @@ TEST(EmitCpp, RopeGptj) {
   ExpectKernel(Rope(false), "each pair of a head turned by the angle of its position");
 }
 TEST(EmitCpp, Int8Quant) { ExpectKernel(Int8Quant(), "scale = max|x| / 127; q = x / scale"); }
+TEST(EmitCpp, GateQuant) { ExpectKernel(GateQuant(), "q = x * sigmoid(x) / scale"); }
 TEST(EmitCpp, GroupNorm) { ExpectKernel(GroupNorm(), "x / rms(x) per group"); }
 
 TEST(EmitCpp, LibraryFileHasEveryTargetAndType) {

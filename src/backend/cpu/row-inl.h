@@ -15,6 +15,7 @@
 //   }
 //
 // Drivers    ForEachChunk   element-wise: each chunk once, in ascending order
+//            ForEachStaged  the same in two stages: a value of 128 elements, then what follows
 //            ForEachBlock   the same, unrolled over 64 elements: needed by accumulators, also fine
 //                           for stores in the same pass
 // Memory     Load(c, base)  Store(c, v, base[, path]): base points to the row's first element and
@@ -174,6 +175,28 @@ HWY_INLINE void ForEachChunk(size_t n, const Body& body) {
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) body(FullChunk<>{i});
   if (i != n) body(TailChunk<>{i, n - i});
+}
+
+// second(c, first(c)) for each chunk; first() of some chunks before second() of the first of them.
+template <class First, class Second>
+HWY_INLINE void ForEachStaged(size_t n, const First& first, const Second& second) {
+  constexpr size_t kStage = 128;  // elements: 8 vectors of AVX-512
+  HWY_ALIGN float staged[kStage];
+  const size_t whole = n - n % kLanes;
+  for (size_t i = 0; i != whole;) {
+    const size_t count = HWY_MIN(kStage, whole - i);
+    for (size_t j = 0; j != count; j += kLanes) {
+      hn::Store(first(FullChunk<>{i + j}), DF(), staged + j);
+    }
+    for (size_t j = 0; j != count; j += kLanes) {
+      second(FullChunk<>{i + j}, hn::Load(DF(), staged + j));
+    }
+    i += count;
+  }
+  if (whole != n) {
+    const TailChunk<> tail{whole, n - whole};
+    second(tail, first(tail));
+  }
 }
 
 template <class Body, size_t... slots>
