@@ -23,6 +23,11 @@ std::string DeviationFromReference(const Case& test) {
     if (has_body) {
       const ir::Graph& graph = call.variant->graph;
       tolerance = ToleranceOf(graph, graph.outputs()[i].value, outputs[i].dtype);
+      const int products = CountProducts(graph, graph.outputs()[i].value);
+      if (products > 0) {
+        tolerance = ProductTolerance(outputs[i].dtype, products,
+                                     ProductMagnitudes(fresh.call())[i].Values());
+      }
       // A huge factor multiplies the error of a sum before it.
       tolerance.relative_to_row |= test.spec().fill == Fill::kAdversarial;
     }

@@ -169,6 +169,22 @@ Tolerance ToleranceOf(const ir::Graph& graph, ir::NodeId id, DType dtype) {
   return tolerance;
 }
 
+Tolerance ProductTolerance(DType dtype, int products, std::vector<double> scales) {
+  const double unit = dtype == DType::kF32 ? 0x1p-23 : dtype == DType::kF16 ? 0x1p-10 : 0x1p-7;
+  // What an earlier product stores may be a step off, which the last one multiplies.
+  return {unit, products > 1 ? 4 * unit : 0x1p-20, false, std::move(scales)};
+}
+
+int CountProducts(const ir::Graph& graph, ir::NodeId id) {
+  std::vector<int> count(static_cast<size_t>(id) + 1, 0);
+  for (ir::NodeId n = 0; n <= id; ++n) {
+    int& own = count[static_cast<size_t>(n)];
+    for (ir::NodeId arg : graph.node(n).args) own = std::max(own, count[static_cast<size_t>(arg)]);
+    own += graph.node(n).op == ir::Op::kMatmul;
+  }
+  return count.back();
+}
+
 Deviation Compare(const Tensor& got, const ir::HostArray& reference, const Tolerance& tolerance) {
   TENON_ASSERT(got.numel() == reference.numel(), "{} elements against {} of the reference",
                got.numel(), reference.numel());

@@ -26,6 +26,12 @@ struct Tolerance {
 // the error of the terms, so the absolute part is relative to the row.
 Tolerance ToleranceOf(const ir::Graph& graph, ir::NodeId id, DType dtype);
 
+// Of an output behind `products` matrix products, one after the other, whose magnitudes
+// (ProductMagnitudes) are `scales`.
+Tolerance ProductTolerance(DType dtype, int products, std::vector<double> scales);
+// Products on the longest way to the node; 0 where there is none.
+int CountProducts(const ir::Graph& graph, ir::NodeId id);
+
 struct Deviation {
   double worst = 0;    // largest difference, as a share of what is allowed
   int64_t beyond = 0;  // elements that differ by more than allowed

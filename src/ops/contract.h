@@ -74,6 +74,7 @@ struct Param {
   bool first_rows = false;       // written only, and may have more rows than the call
   bool sections = false;         // [3, tokens], or [tokens] for three times the same: seen as
                                  // [tokens, 3]
+  bool may_be_empty = false;     // any of its axes may have size 0
   bool any_dtype = false;        // a function reads it, whatever its type
   bool or_float8 = false;        // T may be f8e4m3
   bool broadcasts = false;       // its leading axes may be fewer, or 1: expanded as numpy does
@@ -125,6 +126,7 @@ struct Param {
   }
   Param& FirstRows() { return first_rows = outside_body = true, *this; }
   Param& Sections() { return sections = true, *this; }
+  Param& MayBeEmpty() { return may_be_empty = true, *this; }
   Param& AnyDType() { return any_dtype = true, *this; }
   Param& OrFloat8() { return or_float8 = true, *this; }
   Param& Broadcasts() { return broadcasts = true, *this; }

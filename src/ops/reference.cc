@@ -1,8 +1,11 @@
 #include "ops/reference.h"
 
+#include <algorithm>
+
 #include "base/dtype.h"
 #include "base/error.h"
 #include "ir/interpreter.h"
+#include "ir/transform.h"
 #include "ops/dense.h"
 
 namespace tenon::ops {
@@ -30,8 +33,9 @@ std::vector<ir::HostArray> FunctionValues(const Resolved& call) {
 
 }  // namespace
 
-std::vector<ir::HostArray> ReferenceValues(const Resolved& call) {
-  if (call.op->contract().function() != nullptr) return FunctionValues(call);
+namespace {
+
+std::vector<ir::HostArray> Interpreted(const Resolved& call, const ir::Graph& graph) {
   ir::RunInputs inputs;
   inputs.sizes = call.sizes;
   inputs.attributes = call.attributes;
@@ -46,7 +50,58 @@ std::vector<ir::HostArray> ReferenceValues(const Resolved& call) {
         MakeTensor(dense.back().tensor().data, dense.back().tensor().dtype,
                    BodyShape(call, input.param->axes));
   }
-  return ir::Interpret(call.variant->graph, inputs);
+  return ir::Interpret(graph, inputs);
+}
+
+// Nodes that depend on a product, those products first that no other product depends on.
+std::vector<bool> BehindLastProducts(const ir::Graph& graph) {
+  const auto count = static_cast<ir::NodeId>(graph.nodes().size());
+  std::vector<int> products(static_cast<size_t>(count), 0);  // on the longest way to the node
+  int most = 0;
+  for (ir::NodeId id = 0; id < count; ++id) {
+    int& own = products[static_cast<size_t>(id)];
+    for (ir::NodeId arg : graph.node(id).args) {
+      own = std::max(own, products[static_cast<size_t>(arg)]);
+    }
+    own += graph.node(id).op == ir::Op::kMatmul;
+    most = std::max(most, own);
+  }
+  std::vector<bool> behind;
+  for (int own : products) behind.push_back(own == most);
+  return behind;
+}
+
+// The graph in which what meets the last products is a magnitude.
+ir::Graph MagnitudeGraph(const ir::Graph& graph) {
+  const std::vector<bool> behind = BehindLastProducts(graph);
+  ir::GraphCopy copy(graph);
+  for (ir::NodeId id = 0; id < static_cast<ir::NodeId>(graph.nodes().size()); ++id) {
+    ir::Node node = copy.Remapped(id);
+    if (behind[static_cast<size_t>(id)]) {
+      for (size_t i = 0; i < node.args.size(); ++i) {
+        const ir::NodeId arg = graph.node(id).args[i];
+        if (behind[static_cast<size_t>(arg)] || !graph.node(arg).type.elem.is_float()) continue;
+        ir::Node magnitude;
+        magnitude.op = ir::Op::kAbs;
+        magnitude.args = {node.args[i]};
+        node.args[i] = copy.Add(std::move(magnitude));
+      }
+    }
+    copy.Set(id, copy.Add(std::move(node)));
+  }
+  copy.CopyOutputs();
+  return std::move(copy.graph());
+}
+
+}  // namespace
+
+std::vector<ir::HostArray> ReferenceValues(const Resolved& call) {
+  if (call.op->contract().function() != nullptr) return FunctionValues(call);
+  return Interpreted(call, call.variant->graph);
+}
+
+std::vector<ir::HostArray> ProductMagnitudes(const Resolved& call) {
+  return Interpreted(call, MagnitudeGraph(call.variant->graph));
 }
 
 void RunReference(const Resolved& call, std::span<const Tensor> outputs) {

@@ -176,9 +176,9 @@ class ShapeSolver {
     if (fit == shapes.end()) Refuse(input);
     input.shape = static_cast<int>(fit - shapes.begin());
     for (int axis = LeadRank(*input.param); axis < input.view.rank; ++axis) {
-      TENON_CHECK(input.view.sizes[axis] > 0, "{}: {} must not be empty along its {}, got {}",
-                  name_, input.param->name, AxisText(axis, input.view.rank),
-                  ShapeText(input.tensor.shape()));
+      TENON_CHECK(input.param->may_be_empty || input.view.sizes[axis] > 0,
+                  "{}: {} must not be empty along its {}, got {}", name_, input.param->name,
+                  AxisText(axis, input.view.rank), ShapeText(input.tensor.shape()));
     }
     const size_t body_rank = input.param->axes.size() + call_.lead.size();
     TENON_CHECK(body_rank <= kMaxRank, "{}: {} has too many axes: {}", name_, input.param->name,

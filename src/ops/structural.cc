@@ -20,6 +20,10 @@ const KernelTable& Table() {
   static const auto* const table = new KernelTable{
       {"dynamic_scaled_fp8_quant",
        {{"cpu.two_pass", DeclinesOffCpu, quant::RunDynamicScaledFp8Quant}}},
+      {"linear", {{"cpu.product", DeclinesOffCpu, linear::RunLinear}}},
+      {"linear_act", {{"cpu.product", DeclinesOffCpu, linear::RunLinearAct}}},
+      {"linear_act_and_mul", {{"cpu.product", DeclinesOffCpu, linear::RunLinearActAndMul}}},
+      {"linear_add", {{"cpu.product", DeclinesOffCpu, linear::RunLinearAdd}}},
       {"vocab_parallel_embedding", {{"cpu.rows", DeclinesOffCpu, embedding::LookUp}}},
   };
   return *table;

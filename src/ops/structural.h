@@ -15,6 +15,13 @@ namespace embedding {
 void LookUp(const Resolved& call, std::span<const Tensor> outputs);
 }
 
+namespace linear {
+void RunLinear(const Resolved& call, std::span<const Tensor> outputs);
+void RunLinearAct(const Resolved& call, std::span<const Tensor> outputs);
+void RunLinearActAndMul(const Resolved& call, std::span<const Tensor> outputs);
+void RunLinearAdd(const Resolved& call, std::span<const Tensor> outputs);
+}  // namespace linear
+
 // Those of a structural operator, the best first.
 std::span<const Kernel> StructuralKernels(const Operator& op);
 

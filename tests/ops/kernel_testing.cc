@@ -69,6 +69,16 @@ std::vector<Sizes> SizesOf(const Contract& contract, bool all) {
              {"added_vocab_start_index", 6},
              {"added_vocab_end_index", 9}}};
   }
+  if (HasSize(contract, "k")) {
+    return {{{"n", 7},
+             {"d", 5},
+             {"k", 9},
+             {"m", 4},
+             {"batch", 3},
+             {"num_heads", 4},
+             {"num_kv_heads", 2},
+             {"head_size", 3}}};
+  }
   if (HasSize(contract, "half")) return RopeSizes(all);
   if (HasSize(contract, "group_size")) {
     if (!all) return {{{"groups", 3}, {"group_size", 40}}};

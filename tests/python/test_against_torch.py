@@ -421,3 +421,41 @@ def test_a_refused_call_names_operator_and_argument():
         tenon.ops.rms_norm(torch.ones(2, 64), torch.ones(63))
     with pytest.raises(AttributeError, match="rms_norm"):
         tenon.ops.rms_nrom  # noqa: B018
+
+
+LINEAR_ACTS = {
+    "none": lambda x: x,
+    "silu": F.silu,
+    "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "gelu_quick": lambda x: x * torch.sigmoid(1.702 * x),
+    "relu": F.relu,
+    "relu2": lambda x: F.relu(x).square(),
+    "sigmoid": torch.sigmoid,
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rows", [0, 1, 2, 15, 16, 17, 64, 255])
+def test_linear(rows, dtype):
+    n, k = 100, 67
+    x = tensor(rows, k, dtype=dtype)
+    weight = tensor(n, k, dtype=dtype, seed=1, scale=k**-0.5)
+    bias = tensor(n, dtype=torch.float32, seed=2)
+    residual = tensor(rows, n, dtype=dtype, seed=3)
+    plain = x.double() @ weight.double().T
+    turned = weight.t().contiguous().t()
+    for w in (weight, turned, torch.cat([weight, weight], 1)[:, :k]):
+        close(tenon.ops.linear(x, w), plain, dtype)
+        close(tenon.ops.linear(x, w, bias), plain + bias.double(), dtype)
+    close(tenon.ops.linear(x[:, :0], weight[:, :0], bias), bias.expand(rows, n), dtype)
+    added = plain + bias.double() + residual.double()
+    close(tenon.ops.linear_add(x, weight, residual, bias), added, dtype)
+    for act, function in LINEAR_ACTS.items():
+        close(tenon.ops.linear_act(x, weight, bias, act), function(plain + bias.double()), dtype)
+    gate, up = (plain + bias.double()).chunk(2, -1)
+    close(tenon.ops.linear_act_and_mul(x, weight, bias), F.silu(gate) * up, dtype)
+    pairs = (plain + bias.double()).unflatten(-1, (n // 2, 2))
+    gate, up = pairs[..., 0].clamp(max=7), pairs[..., 1].clamp(-7, 7)
+    expected = (up + 1) * gate * torch.sigmoid(1.702 * gate)
+    close(tenon.ops.linear_act_and_mul(x, weight, bias, "swigluoai"), expected, dtype)

@@ -14,6 +14,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 OPS = torch.ops.tenon
 STORAGES = [torch.float32, torch.bfloat16]
+# Batch and stride invariance are promised only by the products that say so in their names.
+PRODUCTS = {"linear", "linear_act", "linear_act_and_mul", "linear_add"}
 CHECKS = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
 every_functional = pytest.mark.parametrize("name", FUNCTIONAL)
 every_in_place = pytest.mark.parametrize("name", IN_PLACE)
@@ -139,7 +141,10 @@ def test_strided_and_expanded_inputs(name, storage):
                 strided[param.name] = apart[..., 1 : 2 * value.shape[-1] + 1 : 2]
                 strided[param.name].copy_(value)
         for got, want in zip(run(name, strided), expected):
-            same(got, want)
+            if name in PRODUCTS:  # another kernel, another order of the sum
+                torch.testing.assert_close(got, want)
+            else:
+                same(got, want)
         rows = [p for p in contract.params if p.shapes and p.shapes[0].lead]
         expanded, repeated = dict(values), dict(values)
         for param in rows:

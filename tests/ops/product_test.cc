@@ -1,0 +1,130 @@
+// Operators around a matrix product against the float64 reference: sizes around tiles and vectors,
+// storage types, layouts, absent and wide biases, empty axes.
+#include "base/dtype.h"
+#include "base/error.h"
+#include "ops/check.h"
+#include "ops/dispatch.h"
+#include "ops/kernel_testing.h"
+#include "tenon/op.h"
+
+namespace tenon::ops {
+namespace {
+
+const std::string kProducts[] = {"linear", "linear_act", "linear_act_and_mul", "linear_add"};
+
+class ProductTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  void Check(CaseSpec spec) {
+    SCOPED_TRACE(CaseText(spec));
+    Case test(std::move(spec));
+    Dispatch(test.call(), test.OutputViews());
+    EXPECT_TRUE(test.GuardsIntact()) << "memory outside the tensors was written";
+    ExpectMatchesReference(test);
+  }
+
+  CaseSpec Spec(int64_t rows, int64_t n, int64_t k, DType storage) const {
+    CaseSpec spec;
+    spec.op = GetParam();
+    spec.lead = {rows};
+    spec.sizes = {{"n", n}, {"d", n}, {"k", k}};
+    spec.storage = storage;
+    spec.param = storage;
+    return spec;
+  }
+  const char* bias() const { return GetParam() == "linear_act_and_mul" ? "gate_up_bias" : "bias"; }
+};
+
+INSTANTIATE_TEST_SUITE_P(op, ProductTest, ::testing::ValuesIn(kProducts),
+                         [](const auto& test) { return test.param; });
+
+TEST_P(ProductTest, MatchesTheReferenceAtEdges) {
+  constexpr int64_t kShapes[][2] = {{1, 1},   {3, 15},  {5, 16},  {31, 17}, {32, 64},
+                                    {33, 33}, {50, 31}, {65, 70}, {97, 128}};
+  int number = 0;
+  for (const auto& [n, k] : kShapes) {
+    for (int64_t rows : {1, 2, 3, 5, 15, 16, 17, 29, 64}) {
+      for (DType storage : kStorages) {
+        CaseSpec spec = Spec(rows, n, k, storage);
+        if (++number % 2) spec.given.insert(bias());
+        if (number % 4 == 1) spec.param = DType::kF32;
+        Check(spec);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(ProductTest, StridesDoNotMatter) {
+  for (Layout layout : kLayouts) {
+    for (const std::vector<int64_t>& lead :
+         {std::vector<int64_t>{}, {4}, {20}, {3, 7}, {2, 1, 3}}) {
+      for (DType storage : kStorages) {
+        CaseSpec spec = Spec(1, 37, 45, storage);
+        spec.lead = lead;
+        spec.layout = layout;
+        spec.given.insert(bias());
+        Check(spec);
+      }
+    }
+  }
+}
+
+TEST_P(ProductTest, EveryActivation) {
+  const Param* act = FindOperator(GetParam()).op->contract().FindParam("act");
+  if (act == nullptr) return;
+  for (const std::string& word : ChoiceWords(*act)) {
+    for (int64_t rows : {2, 30}) {
+      CaseSpec spec = Spec(rows, 33, 8, DType::kF32);
+      spec.attributes["act"] = word;
+      spec.given.insert(bias());
+      Check(spec);
+    }
+  }
+}
+
+TEST_P(ProductTest, NothingToAdd) {
+  for (int64_t rows : {0, 2, 40}) {
+    for (bool with_bias : {false, true}) {
+      CaseSpec spec = Spec(rows, 20, 0, DType::kBF16);
+      if (with_bias) spec.given.insert(bias());
+      Check(spec);
+    }
+  }
+}
+
+TEST(Product, ATransposedWeightIsRead) {
+  for (int64_t rows : {1, 3, 40}) {
+    const Buffer x({DType::kF32, {rows, 6}});
+    const Buffer w({DType::kF32, {6, 35}});
+    const Buffer straight({DType::kF32, {35, 6}});
+    for (int64_t i = 0; i < rows * 6; ++i) StoreElement(x.tensor().data, DType::kF32, i, i % 7 - 3);
+    for (int64_t i = 0; i < 6 * 35; ++i) {
+      StoreElement(w.tensor().data, DType::kF32, i, i % 11 - 5);
+      StoreElement(straight.tensor().data, DType::kF32, i % 35 * 6 + i / 35, i % 11 - 5);
+    }
+    Tensor turned = w.tensor();
+    std::swap(turned.sizes[0], turned.sizes[1]);
+    std::swap(turned.strides[0], turned.strides[1]);
+    const Op op = Op::Find("linear");
+    const auto got = op.Run({x.tensor(), turned, {}});
+    const auto expected = op.Run({x.tensor(), straight.tensor(), {}});
+    EXPECT_EQ(BitsOf(got[0].tensor()), BitsOf(expected[0].tensor()));
+  }
+}
+
+// A check that lets a wrong result pass is worth nothing.
+TEST(Product, AnErrorOfTheSumIsSeen) {
+  CaseSpec spec;
+  spec.op = "linear";
+  spec.lead = {3};
+  spec.sizes = {{"n", 5}, {"k", 100}};
+  Case test(spec);
+  Dispatch(test.call(), test.OutputViews());
+  EXPECT_EQ(DeviationFromReference(test), "");
+  const Tensor y = test.results()[0];
+  StoreElement(y.data, y.dtype, 7, LoadElement(y.data, y.dtype, 7) + 1e-3);
+  EXPECT_NE(DeviationFromReference(test), "");
+}
+
+}  // namespace
+}  // namespace tenon::ops
