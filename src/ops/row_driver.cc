@@ -164,6 +164,17 @@ class RowRun {
     return bytes;
   }
 
+  // A store past the caches to a line that has just been read first throws it out of them.
+  bool WritesOverInput() const {
+    for (int out = 0; out < kernel_.num_tensors; ++out) {
+      if (!Info(out).is_output || !IsRow(out)) continue;
+      for (int in = 0; in < kernel_.num_tensors; ++in) {
+        if (!Info(in).is_output && IsRow(in) && View(in).data == View(out).data) return true;
+      }
+    }
+    return false;
+  }
+
   void Launch(cpu::RowFn fn) const {
     RowTensors tensors;
     int64_t row_bytes = 0;
@@ -173,8 +184,8 @@ class RowRun {
       const int64_t bytes = RowBytes(i);
       row_bytes += bytes;
     }
-    const bool stream =
-        row_bytes * space_.rows > cpu::LastLevelCacheBytes() && cpu::NumThreads() > 1;
+    const bool stream = row_bytes * space_.rows > cpu::LastLevelCacheBytes() &&
+                        cpu::NumThreads() > 1 && !WritesOverInput();
     const int64_t grain = std::max<int64_t>(1, kBytesPerThread / std::max<int64_t>(row_bytes, 1));
     cpu::ParallelFor(std::min(space_.rows, arguments_.rows), grain,
                      [&](int64_t begin, int64_t end) {
