@@ -119,8 +119,14 @@ class CppBody : public CppValues {
       const Term argument = Get(r.argument);
       EmitReduction(r, argument.text, indent, parts.declarations, finishes, parts.tail);
     }
+    std::set<const Store*> keeping;
     for (const ValueAt& keep : loop.keeps) {
       const std::string name = NewName("kept");
+      if (const Store* store = StoreOf(loop, keep)) {
+        keeping.insert(store);
+        KeepInOutput(*store, keep, name, loop.extent, indent, parts);
+        continue;
+      }
       parts.declarations += fmt::format("{}float* const {} = ScratchRow({}, {});\n", indent, name,
                                         kept_.size(), Use(loop.extent));
       parts.tail += fmt::format("{}Store(chunk, {}, {});\n", inner_.indent, Get(keep).text, name);
@@ -132,7 +138,8 @@ class CppBody : public CppValues {
       } else if (loop.extent == Dim(0)) {
         parts.after += StoreText(store, indent);
       } else {
-        parts.tail += StoreText(store, inner_.indent);
+        const char* const when = keeping.contains(&store) ? "if (call.stream) " : "";
+        parts.tail += StoreText(store, inner_.indent + when);
       }
     }
     parts.after += finishes;
@@ -140,6 +147,34 @@ class CppBody : public CppValues {
       outer_.terms[r.result.key()] = {result_names_.at(r.result.key())};
     }
     return parts;
+  }
+
+  // The store of the loop that writes the value as it is, one lane after the other; or null.
+  const Store* StoreOf(const Loop& loop, const ValueAt& keep) {
+    if (graph_.node(keep.node).type.elem != ir::Elem::Storage()) return nullptr;
+    for (const Store& store : loop.stores) {
+      const PlanTensor& t = plan_.tensors[store.tensor];
+      if (store.is_copy || store.values.size() != 1 || t.elem != ir::Elem::Storage()) continue;
+      ValueAt value = store.values[0];
+      while (IsMovement(graph_.node(value.node).op)) value = ArgsOf(graph_, value, extents_)[0];
+      if (value.key() != keep.key()) continue;
+      if (AddressOf(store.tensor, t.name, store.at, 0).lane == 1) return &store;
+    }
+    return nullptr;
+  }
+
+  // A value that is stored anyway is read again from where it is stored, unless it goes past the
+  // caches: one row less in L1.
+  void KeepInOutput(const Store& store, const ValueAt& keep, const std::string& name,
+                    const Dim& extent, const std::string& indent, LoopParts& parts) {
+    const PlanTensor& t = plan_.tensors[store.tensor];
+    const Address address = AddressOf(store.tensor, t.name, store.at, 0);
+    parts.declarations += fmt::format(
+        "{}T* const {} = call.stream ? reinterpret_cast<T*>(ScratchRow({}, {})) : {};\n", indent,
+        name, kept_.size(), Use(extent), address.text);
+    parts.tail += fmt::format("{}StoreExact(chunk, {}, {}, StorePath(false));\n", inner_.indent,
+                              Get(keep).text, name);
+    kept_[keep.key()] = {name, extent};
   }
 
   // The lines that compute the value; what follows finds it as `staged`, and nothing else of them.
