@@ -110,6 +110,28 @@ typedef void (*TenonRangeFn)(void* context, int64_t begin, int64_t end);
 typedef void (*TenonParallelFor)(int64_t count, int64_t grain, TenonRangeFn fn, void* context);
 TENON_API void tenon_set_parallel_for(TenonParallelFor run);
 
+/* Ranks that compute together (include/tenon/comm.h): what a kind of group has to do is to move
+ * bytes between its ranks, within the seconds given. Returns 0; or another number, after which the
+ * group cannot be used any more, with the reason, a text that ends in 0, in `reason`. */
+#define TENON_REASON_BYTES 512
+typedef int (*TenonTransfer)(void* context, const void* in, void* out, int64_t bytes,
+                             double timeout_s, char* reason);
+typedef struct TenonTransport {
+  int32_t rank;
+  int32_t size;
+  void* context;
+  TenonTransfer gather;   /* in[bytes] of every rank -> out[size][bytes] of every rank */
+  TenonTransfer exchange; /* in[size][bytes] -> out[size][bytes]: block j of `in` is block `rank` of
+                             rank j's `out` */
+} TenonTransport;
+
+/* Makes a group known to operators by its name, in place of one of that name. */
+TENON_API int tenon_register_group(const char* name, const TenonTransport* transport);
+
+/* `find` is asked for names that are not registered: it registers the group and returns 0, or
+ * returns another number. Null: nobody is asked. */
+TENON_API void tenon_set_group_finder(int (*find)(const char* name));
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -72,8 +71,9 @@ TENON_API std::vector<std::shared_ptr<Communicator>> MakeThreadGroup(int size);
 TENON_API void RegisterGroup(std::string_view name, std::shared_ptr<Communicator> group);
 // "" is one rank alone. UsageError when there is no group of that name.
 TENON_API std::shared_ptr<Communicator> FindGroup(std::string_view name);
-// Asked for names that are not registered; gives null for those that it does not know either.
-using GroupFinder = std::function<std::shared_ptr<Communicator>(const std::string& name)>;
+// Asked for names that are not registered: registers the group and returns 0, or returns another
+// number. Null: nobody is asked.
+using GroupFinder = int (*)(const char* name);
 TENON_API void SetGroupFinder(GroupFinder find);
 
 }  // namespace tenon

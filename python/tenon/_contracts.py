@@ -34,6 +34,7 @@ class Param:
     shapes: tuple[Shape, ...] = ()  # alternatives
     broadcasts: bool = False  # its leading axes may be fewer, or 1
     sections: bool = False  # [3, ...] seen as [..., 3]; with one axis, that three times
+    first_last: bool = False  # its first axis is the one that the contract sees last
     size: str = ""  # the size that a choice stands for: of a string in the order of its choices,
     choice_sizes: tuple[int, ...] = ()  # of a bool those of False and True
     length: int = 0  # of an int_list, whose numbers are sizes, too: name_0, name_1 ...

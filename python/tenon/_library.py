@@ -48,6 +48,30 @@ class Spec(ctypes.Structure):
     ]
 
 
+REASON_BYTES = 512
+# context, in, out, bytes of a block, seconds, reason
+TRANSFER = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_int64,
+    ctypes.c_double,
+    ctypes.c_void_p,
+)
+FINDER = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)
+
+
+class Transport(ctypes.Structure):
+    _fields_ = [
+        ("rank", ctypes.c_int32),
+        ("size", ctypes.c_int32),
+        ("context", ctypes.c_void_p),
+        ("gather", TRANSFER),
+        ("exchange", TRANSFER),
+    ]
+
+
 NONE, TENSOR, BOOL, INT, FLOAT, STRING, DTYPE, INT_LIST = range(8)
 
 
@@ -96,6 +120,8 @@ def load():
             ctypes.c_int,
             [op, arguments, ctypes.c_int64, ctypes.POINTER(Tensor), ctypes.c_int64],
         ),
+        ("tenon_register_group", ctypes.c_int, [ctypes.c_char_p, ctypes.POINTER(Transport)]),
+        ("tenon_set_group_finder", None, [FINDER]),
     ):
         function = getattr(lib, name)
         function.restype = result

@@ -58,6 +58,7 @@ class _Solver:
         self.contract = contract
         self.shapes = dict(shapes)  # of the tensors that are there
         self.sizes = {}
+        self.moved = None  # number of the axis that the contract sees last
         for param in contract.params:
             value = values[param.name]
             if value is None:
@@ -73,15 +74,21 @@ class _Solver:
                 shape = list(self.shapes[param.name])
                 self.shapes[param.name] = shape[1:] + shape[:1] if len(shape) > 1 else shape + [3]
             if param.moves_last and value is not None:
-                shape = list(self.shapes[param.moves_last])
-                shape.append(shape.pop(value))
-                self.shapes[param.moves_last] = shape
+                self._move_last(param.moves_last, value)
+            if param.first_last:
+                self._move_last(param.name, 0)
         self.tensors = [p for p in contract.params if p.name in self.shapes]
         self.lead = self._find_lead()
         self._solve()
         for param in contract.params:
             if param.kind == "int" and values[param.name] is None and param.absent_size:
                 self.sizes[param.name] = _expression(param.absent_size).value(self.sizes)
+
+    def _move_last(self, name, axis):
+        shape = list(self.shapes[name])
+        self.moved = axis % len(shape)
+        shape.append(shape.pop(axis))
+        self.shapes[name] = shape
 
     def _find_lead(self):
         """ "..." is given by the tensor that has nothing else, or by the first that has it."""
@@ -134,7 +141,10 @@ class _Solver:
         if out.like:
             return list(given[out.like]) if out.like in given else [0]
         lead = self.lead if out.shape.lead else []
-        return lead + [_expression(text).value(self.sizes) for text in out.shape.sizes]
+        axes = lead + [_expression(text).value(self.sizes) for text in out.shape.sizes]
+        if self.moved is not None:
+            axes.insert(self.moved, axes.pop())
+        return axes
 
     def strides(self, out, values):
         """None for a row-major result."""

@@ -144,6 +144,8 @@ def _register_fake(name, contract, in_place):
 
 
 path = _load()
+if torch.distributed.is_available():
+    from tenon._groups import register_group  # noqa: F401
 for _name, (_contract, _in_place) in _contracts.forms().items():
     _register_fake(_name, _contract, _in_place)
     getattr(_functions.ops, _name)  # made now: a compiler does not want to trace that

@@ -155,7 +155,7 @@ std::vector<Choices> Contract::AllChoices() const {
 
 std::vector<Variant> Contract::Variants() const {
   std::vector<Variant> variants;
-  if (function_ != nullptr) return variants;
+  if (!has_body()) return variants;
   std::map<std::string, std::string> names;  // body -> name of the first variant that has it
   for (const Choices& choices : AllChoices()) {
     Variant variant{choices, ChoicesText(choices), BuildBody(choices)};

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ops/c_group.h"
 #include "ops/c_values.h"
 #include "ops/contract_json.h"
 #include "ops/registry.h"
 #include "ops/resolve_cache.h"
+#include "tenon/comm.h"
 #include "tenon/op.h"
 
 using tenon::Op;
@@ -204,5 +206,14 @@ int tenon_call_into(const TenonOp* op, const TenonArgument* arguments, int64_t n
 }
 
 void tenon_set_parallel_for(TenonParallelFor run) { tenon::SetParallelFor(run); }
+
+int tenon_register_group(const char* name, const TenonTransport* transport) {
+  return Guard([&] {
+    TENON_CHECK(name != nullptr, "the name of a group is a null pointer");
+    tenon::RegisterGroup(name, tenon::ops::GroupOf(transport));
+  });
+}
+
+void tenon_set_group_finder(int (*find)(const char* name)) { tenon::SetGroupFinder(find); }
 
 }  // extern "C"

@@ -158,7 +158,8 @@ void Case::AddChoiceSizes(const Contract& contract) {
     const auto given = spec_.attributes.find(param.name);
     const bool is_given = given != spec_.attributes.end();
     if (!param.sized.empty()) {
-      ir::AttrValue value = *param.fallback;
+      if (!is_given && !param.fallback) continue;
+      ir::AttrValue value = param.fallback.value_or(ir::AttrValue());
       if (is_given && param.kind == AttrKind::kBool) value = std::get<bool>(given->second);
       if (is_given && param.kind == AttrKind::kString) value = std::get<std::string>(given->second);
       sizes_[param.sized] = param.SizeOf(value);
@@ -184,6 +185,7 @@ void Case::AddTensor(const Param& param) {
     const auto rank = static_cast<int64_t>(sizes.size());
     std::rotate(sizes.begin() + (dim < 0 ? dim + rank : dim), sizes.end() - 1, sizes.end());
   }
+  if (param.first_last) std::rotate(sizes.begin(), sizes.end() - 1, sizes.end());
   const DType dtype = param.elem == ir::Elem::Storage() ? spec_.storage
                       : param.elem == ir::Elem::Param() ? spec_.param
                       : param.elem == ir::Elem::Index() ? spec_.index

@@ -125,6 +125,10 @@ Param& Contract::String(std::string_view name, std::optional<std::string> fallba
   return param;
 }
 
+Param& Contract::Text(std::string_view name, std::optional<std::string> fallback) {
+  return AddAttr(name, AttrKind::kString, AsAttr(fallback));
+}
+
 Param& Contract::IntList(std::string_view name, int64_t length) {
   Param& param = AddAttr(name, AttrKind::kIntList, std::nullopt);
   param.length = length;

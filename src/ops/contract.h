@@ -77,6 +77,7 @@ struct Param {
   bool may_be_empty = false;     // any of its axes may have size 0
   bool any_dtype = false;        // a function reads it, whatever its type
   bool or_float8 = false;        // T may be f8e4m3
+  bool first_last = false;       // its first axis is the one that the body sees last
   bool broadcasts = false;       // its leading axes may be fewer, or 1: expanded as numpy does
 
   // An attribute.
@@ -126,9 +127,10 @@ struct Param {
   }
   Param& FirstRows() { return first_rows = outside_body = true, *this; }
   Param& Sections() { return sections = true, *this; }
-  Param& MayBeEmpty() { return may_be_empty = true, *this; }
   Param& AnyDType() { return any_dtype = true, *this; }
   Param& OrFloat8() { return or_float8 = true, *this; }
+  Param& FirstLast() { return first_last = true, *this; }
+  Param& MayBeEmpty() { return may_be_empty = true, *this; }
   Param& Broadcasts() { return broadcasts = true, *this; }
   Param& MovesLast(std::string tensor) { return moves_last = std::move(tensor), *this; }
   Param& Casts(std::string tensor) { return casts = std::move(tensor), *this; }
@@ -245,6 +247,8 @@ class Contract {
   Param& Float(std::string_view name, std::optional<double> fallback = std::nullopt);
   Param& String(std::string_view name, std::optional<std::string> fallback,
                 std::vector<std::string> choices);
+  // Any words.
+  Param& Text(std::string_view name, std::optional<std::string> fallback = std::nullopt);
   // Each number is a size, too, and an attribute: <name>_0, <name>_1 ...
   Param& IntList(std::string_view name, int64_t length);
   Param& ScalarType(std::string_view name, std::vector<std::string> choices);
@@ -261,6 +265,9 @@ class Contract {
     function_ = compute;
     structural_ = true;
   }
+  // Calls other operators and the ranks of a group: the kernels are those of structural.cc, and the
+  // last of them is the reference.
+  void Composition() { structural_ = true; }
   // The only form is the in-place one; its name is the contract's.
   void InPlaceOnly(std::vector<std::pair<std::string, std::string>> writes) {
     InPlace(name_, std::move(writes));
@@ -278,6 +285,7 @@ class Contract {
   const std::optional<RowLimit>& row_limit() const { return row_limit_; }
   bool structural() const { return structural_; }
   OperatorFunction function() const { return function_; }
+  bool has_body() const { return body_ != nullptr; }
   bool functional() const { return in_place_.empty() || in_place_[0].name != name_; }
   const Param* FindParam(std::string_view name) const;
   const OutParam* FindOut(std::string_view name) const;

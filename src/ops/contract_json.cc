@@ -79,6 +79,7 @@ Json ParamJson(const Param& param) {
   json["keyword_only"] = param.keyword_only;
   if (param.broadcasts) json["broadcasts"] = true;
   if (param.sections) json["sections"] = true;
+  if (param.first_last) json["first_last"] = true;
   if (!param.sized.empty()) {
     json["size"] = param.sized;
     json["choice_sizes"] = param.choice_sizes;

@@ -7,6 +7,7 @@
 #include "ir/interpreter.h"
 #include "ir/transform.h"
 #include "ops/dense.h"
+#include "ops/structural.h"
 
 namespace tenon::ops {
 namespace {
@@ -25,9 +26,12 @@ std::vector<ir::HostArray> FunctionValues(const Resolved& call) {
   for (const BoundOutput& output : call.outputs) {
     results.push_back(buffers.emplace_back(output.spec).tensor());
   }
-  call.op->contract().function()(call, OutputViews(call, results));
+  const std::vector<Tensor> views = OutputViews(call, results);
+  FunctionOf (*call.op)(call, views);
   std::vector<ir::HostArray> values;
-  for (const Tensor& result : results) values.push_back(ir::LoadTensor(result));
+  for (size_t i = 0; i < views.size(); ++i) {
+    values.push_back(ir::LoadTensor(call.outputs[i].none ? results[i] : views[i]));
+  }
   return values;
 }
 
@@ -96,7 +100,7 @@ ir::Graph MagnitudeGraph(const ir::Graph& graph) {
 }  // namespace
 
 std::vector<ir::HostArray> ReferenceValues(const Resolved& call) {
-  if (call.op->contract().function() != nullptr) return FunctionValues(call);
+  if (!call.op->contract().has_body()) return FunctionValues(call);
   return Interpreted(call, call.variant->graph);
 }
 
@@ -105,8 +109,8 @@ std::vector<ir::HostArray> ProductMagnitudes(const Resolved& call) {
 }
 
 void RunReference(const Resolved& call, std::span<const Tensor> outputs) {
-  if (const OperatorFunction function = call.op->contract().function()) {
-    function(call, outputs);
+  if (!call.op->contract().has_body()) {
+    FunctionOf (*call.op)(call, outputs);
     return;
   }
   const std::vector<ir::HostArray> values = ReferenceValues(call);

@@ -1,5 +1,6 @@
 #include "ops/resolve.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/dtype.h"
@@ -32,7 +33,7 @@ class Resolver {
     SolveShapes(call_, name_);
     CompleteAttributes();
     CheckRequirements();
-    if (contract_.function() == nullptr) call_.variant = &call_.op->FindVariant(choices_);
+    if (contract_.has_body()) call_.variant = &call_.op->FindVariant(choices_);
     BindOutputs();
     CheckWrittenInputs(call_);
     return std::move(call_);
@@ -134,6 +135,7 @@ class Resolver {
   }
 
   std::string Choose(const Param& param, std::string_view word, std::string_view given) const {
+    if (param.choices.empty()) return std::string(word);
     const std::string* choice = ResolveChoice(param, word);
     TENON_CHECK(choice != nullptr, "{}: {} must be {}, got {}", name_, param.name,
                 OrText(ChoiceWords(param)), given);
@@ -244,6 +246,11 @@ class Resolver {
   }
 
   void MoveAxis() {
+    for (BoundInput& input : call_.inputs) {
+      if (!input.param->first_last || input.tensor.rank == 0) continue;
+      call_.moved_axis = 0;
+      input.view = AxisMovedLast(input.tensor, 0);
+    }
     for (const Param& param : contract_.params()) {
       if (param.moves_last.empty()) continue;
       const int64_t dim = std::get<int64_t>(call_.attributes.at(param.name));
@@ -315,6 +322,10 @@ class Resolver {
         if (out.shape.lead) output.spec.shape = call_.lead;
         for (const ir::Axis& axis : out.shape.axes) {
           output.spec.shape.push_back(axis.size.Eval(call_.sizes));
+        }
+        if (call_.moved_axis >= 0) {
+          auto& shape = output.spec.shape;
+          std::rotate(shape.begin() + call_.moved_axis, shape.end() - 1, shape.end());
         }
       }
       if (!out.only_with.empty()) {

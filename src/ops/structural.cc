@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "ops/comm/kernels.h"
 
 namespace tenon::ops {
 namespace {
@@ -18,18 +19,34 @@ using KernelTable = std::map<std::string_view, std::vector<Kernel>>;
 
 const KernelTable& Table() {
   static const auto* const table = new KernelTable{
+      {"all_gather", {{"cpu.group", DeclinesOffCpu, comm::RunAllGather}}},
+      {"all_reduce", {{"cpu.group", DeclinesOffCpu, comm::RunAllReduce}}},
+      {"all_reduce_add_rms_norm", {{"cpu.group", DeclinesOffCpu, comm::RunAllReduceAddRmsNorm}}},
+      {"all_reduce_batch_invariant", {{"cpu.group", DeclinesOffCpu, comm::RunAllReduce}}},
+      {"all_reduce_rms_norm", {{"cpu.group", DeclinesOffCpu, comm::RunAllReduceRmsNorm}}},
+      {"all_to_all", {{"cpu.group", DeclinesOffCpu, comm::RunAllToAll}}},
       {"dynamic_scaled_fp8_quant",
        {{"cpu.two_pass", DeclinesOffCpu, quant::RunDynamicScaledFp8Quant}}},
+      {"embedding_tp", {{"cpu.group", DeclinesOffCpu, embedding::RunEmbeddingTp}}},
       {"linear", {{"cpu.product", DeclinesOffCpu, linear::RunLinear}}},
       {"linear_act", {{"cpu.product", DeclinesOffCpu, linear::RunLinearAct}}},
       {"linear_act_and_mul", {{"cpu.product", DeclinesOffCpu, linear::RunLinearActAndMul}}},
       {"linear_add", {{"cpu.product", DeclinesOffCpu, linear::RunLinearAdd}}},
+      {"lmhead_all_to_all", {{"cpu.group", DeclinesOffCpu, embedding::RunLmHeadAllToAll}}},
+      {"reduce_scatter", {{"cpu.group", DeclinesOffCpu, comm::RunReduceScatter}}},
+      {"split_qkv_tp_rmsnorm_rope",
+       {{"cpu.group", DeclinesOffCpu, rope::RunSplitQkvTpRmsNormRope}}},
       {"vocab_parallel_embedding", {{"cpu.rows", DeclinesOffCpu, embedding::LookUp}}},
   };
   return *table;
 }
 
 }  // namespace
+
+OperatorFunction FunctionOf(const Operator& op) {
+  const OperatorFunction function = op.contract().function();
+  return function != nullptr ? function : StructuralKernels(op).back().run;
+}
 
 std::span<const Kernel> StructuralKernels(const Operator& op) {
   const auto it = Table().find(op.name());

@@ -25,4 +25,7 @@ void RunLinearAdd(const Resolved& call, std::span<const Tensor> outputs);
 // Those of a structural operator, the best first.
 std::span<const Kernel> StructuralKernels(const Operator& op);
 
+// What an operator without a body computes, by definition.
+OperatorFunction FunctionOf(const Operator& op);
+
 }  // namespace tenon::ops

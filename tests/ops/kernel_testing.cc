@@ -54,11 +54,20 @@ std::vector<Sizes> RopeSizes(bool all) {
 }
 
 std::vector<Sizes> SizesOf(const Contract& contract, bool all) {
-  if (contract.function() != nullptr) {
+  if (!contract.has_body()) {
     return {{{"rotary_dim", 64},
              {"half", 32},
              {"max_position", 7},
              {"original_max_position", 4096},
+             {"num_heads", 2},
+             {"num_kv_heads", 1},
+             {"head_dim", 64},
+             {"size", 6},
+             {"dim", 0},
+             {"words", 5},
+             {"ids", 3},
+             {"capacity", 4},
+             {"world_size", 1},
              {"batch", 2},
              {"length", 5},
              {"rows", 12},
@@ -109,14 +118,19 @@ void Choose(const Contract& contract, const Choices& choices, CaseSpec& spec) {
         spec.attributes[param.name] = (spec.sizes.at("hidden") + 1) / 2;
       }
     }
-    if (!param.is_tensor && param.kind == AttrKind::kIntList) {
+    if (param.name == "shard_indices") {
+      spec.attributes[param.name] = std::vector<int64_t>{0, 6, 2, 6, 9, 12};
+    } else if (!param.is_tensor && param.kind == AttrKind::kIntList) {
       const int64_t third = spec.sizes.at("half") / 3;
       spec.attributes[param.name] =
           std::vector<int64_t>{spec.sizes.at("half") - 2 * third, third, third};
     }
+    if (!param.is_tensor && param.kind == AttrKind::kString && param.choices.empty()) {
+      spec.attributes[param.name] = std::string();  // the group of one rank
+    }
     const bool needs_number = !param.is_tensor && param.kind == AttrKind::kFloat && !param.fallback;
     if (needs_number) spec.attributes[param.name] = 0.75;
-    if (!param.is_tensor && param.kind == AttrKind::kDType && contract.function() != nullptr) {
+    if (!param.is_tensor && param.kind == AttrKind::kDType && !contract.has_body()) {
       spec.attributes[param.name] = DType::kBF16;
     }
     if (!param.is_static) continue;

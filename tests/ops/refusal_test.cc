@@ -93,7 +93,7 @@ class Refusals {
         if (param.positive || param.non_negative) Try(number, param, -0.5);
         break;
       case AttrKind::kString:
-        Try(number, param, std::string("relu6"));
+        if (!param.choices.empty()) Try(number, param, std::string("relu6"));
         break;
       case AttrKind::kDType:
         Try(number, param, DType::kI64);

@@ -14,6 +14,7 @@ FORMS = _contracts.forms()
 FUNCTIONAL = [name for name, (_, in_place) in FORMS.items() if in_place is None]
 IN_PLACE = [name for name, (_, in_place) in FORMS.items() if in_place is not None]
 LEAD = (3, 5)
+FIXED = {"group_name": "", "world_size": 1, "dim": -1}  # the group of one rank; any axis
 
 
 class Case:
@@ -27,7 +28,7 @@ class Case:
         shape = param.shapes[0]
         axes = [_shapes._expression(text).value(self.sizes) for text in shape.sizes]
         axes = (list(lead) if shape.lead else []) + axes
-        return axes[-1:] + axes[:-1] if param.sections else axes
+        return axes[-1:] + axes[:-1] if param.sections or param.first_last else axes
 
     def values(self, lead=LEAD, device="cpu", seed=0):
         generator = torch.Generator().manual_seed(seed)
@@ -65,6 +66,8 @@ def call(values, contract):
 
 
 def _attribute(param, everything):
+    if param.name in FIXED:
+        return FIXED[param.name]
     if param.kind == "bool":
         default = False if param.default is _contracts.REQUIRED else param.default
         return (not default) if everything else default

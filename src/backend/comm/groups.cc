@@ -26,7 +26,14 @@ class Self final : public Communicator {
 struct Groups {
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<Communicator>, std::less<>> by_name;
-  GroupFinder find;
+  GroupFinder find = nullptr;
+
+  // Null when it is not registered.
+  std::shared_ptr<Communicator> Find(std::string_view name) {
+    const std::lock_guard lock(mutex);
+    const auto it = by_name.find(name);
+    return it != by_name.end() ? it->second : nullptr;
+  }
 };
 
 Groups& AllGroups() {
@@ -48,15 +55,16 @@ std::shared_ptr<Communicator> FindGroup(std::string_view name) {
   static const auto* const self = new std::shared_ptr<Communicator>(std::make_shared<Self>());
   if (name.empty()) return *self;
   Groups& groups = AllGroups();
-  GroupFinder find;
+  std::shared_ptr<Communicator> found = groups.Find(name);
+  GroupFinder find = nullptr;
   {
     const std::lock_guard lock(groups.mutex);
-    const auto it = groups.by_name.find(name);
-    if (it != groups.by_name.end()) return it->second;
     find = groups.find;
   }
-  // Not under the lock: the finder may register what it finds.
-  std::shared_ptr<Communicator> found = find ? find(std::string(name)) : nullptr;
+  // Not under the lock: the finder registers what it finds.
+  if (found == nullptr && find != nullptr && find(std::string(name).c_str()) == 0) {
+    found = groups.Find(name);
+  }
   TENON_CHECK(found != nullptr,
               "there is no group {}: a group has to be registered under the name that operators "
               "are given",
@@ -67,7 +75,7 @@ std::shared_ptr<Communicator> FindGroup(std::string_view name) {
 void SetGroupFinder(GroupFinder find) {
   Groups& groups = AllGroups();
   const std::lock_guard lock(groups.mutex);
-  groups.find = std::move(find);
+  groups.find = find;
 }
 
 }  // namespace tenon

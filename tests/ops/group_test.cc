@@ -1,0 +1,266 @@
+// Operators on several ranks, against one rank that has everything.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+#include "base/error.h"
+#include "ops/arena.h"
+#include "ops/check.h"
+#include "ops/dispatch.h"
+#include "ops/kernel_testing.h"
+#include "tenon/comm.h"
+#include "tenon/op.h"
+
+namespace tenon::ops {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Values = std::vector<double>;
+
+double ValueAt(int64_t i) {
+  return std::nearbyint(64 * std::sin(1.7 * static_cast<double>(i))) / 16;
+}
+
+// Numbers with few bits, so that sums are exact whatever their order.
+Values Sample(int64_t count, int64_t seed) {
+  Values values;
+  for (int64_t i = 0; i < count; ++i) values.push_back(ValueAt(i + 1000 * seed));
+  return values;
+}
+
+// A group of threads; rank r knows it as "<prefix>r".
+class Group {
+ public:
+  explicit Group(int size) : size_(size), ranks_(MakeThreadGroup(size)) {
+    for (int rank = 0; rank < size; ++rank) {
+      RegisterGroup(NameOf(rank), ranks_[static_cast<size_t>(rank)]);
+    }
+  }
+  static std::string NameOf(int rank) { return fmt::format("group_test{}", rank); }
+
+  // fn(rank, arena, group's name) on a thread per rank; the sentences of what was refused.
+  template <typename Fn>
+  std::vector<std::string> Run(Fn fn) {
+    std::vector<std::string> sentences(static_cast<size_t>(size_));
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < size_; ++rank) {
+      threads.emplace_back([&, rank] {
+        Arena arena;
+        try {
+          fn(rank, arena, NameOf(rank));
+        } catch (const UsageError& e) {
+          sentences[static_cast<size_t>(rank)] = e.what();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return sentences;
+  }
+
+ private:
+  int size_;
+  std::vector<std::shared_ptr<Communicator>> ranks_;
+};
+
+std::vector<Values> Call(const char* op, std::vector<Argument> arguments) {
+  std::vector<Values> results;
+  for (const Buffer& y : Op::Find(op).Run(std::span<const Argument>(arguments))) {
+    results.push_back(ValuesOf(y.tensor()));
+  }
+  return results;
+}
+
+constexpr int kSizes[] = {2, 4};
+
+// The sum over ranks of Sample(count, rank).
+Values SampleSum(int64_t count, int ranks) {
+  Values sum = Sample(count, 0);
+  for (int rank = 1; rank < ranks; ++rank) {
+    const Values term = Sample(count, rank);
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += term[i];
+  }
+  return sum;
+}
+
+TEST(GroupOps, NormsOfSums) {
+  for (int size : kSizes) {
+    for (DType dtype : {DType::kF32, DType::kBF16}) {
+      Arena arena;
+      const Tensor sum = arena.Make(dtype, {3, 40}, SampleSum(120, size));
+      const Tensor residual = arena.Make(dtype, {3, 40}, Sample(120, 50));
+      const Tensor weight = arena.Make(DType::kF32, {40}, Sample(40, 60));
+      const auto normal = Call("rms_norm", {sum, weight, 1e-5, {}, {}, 1.0});
+      const auto added = Call("fused_add_rms_norm", {sum, residual, weight, 1e-5, {}, 1.0});
+      EXPECT_THAT(Group(size).Run([&](int rank, Arena& own, const std::string& group) {
+        const Tensor x = own.Make(dtype, {3, 40}, Sample(120, rank));
+        EXPECT_EQ(Call("all_reduce", {x, group})[0], ValuesOf(sum));
+        EXPECT_EQ(Call("all_reduce_batch_invariant", {x, group})[0], ValuesOf(sum));
+        const auto y = Call("all_reduce_rms_norm", {x, weight, 1e-5, group, 1.0});
+        EXPECT_EQ(y[0], normal[0]);
+        EXPECT_EQ(y[1], ValuesOf(sum));
+        EXPECT_EQ(Call("all_reduce_add_rms_norm", {x, residual, weight, 1e-5, group, 1.0}), added);
+      }),
+                  Each(""));
+    }
+  }
+}
+
+// x[rank][i][j][k] along each axis; what is scattered and gathered comes together again.
+TEST(GroupOps, AnyAxis) {
+  for (int size : kSizes) {
+    EXPECT_THAT(Group(size).Run([&](int rank, Arena& own, const std::string& group) {
+      for (int64_t dim : {0, 1, 2, -1, -3}) {
+        const Tensor x = own.Make(DType::kF32, {4, 8, 4}, Sample(128, rank));
+        const std::vector<Buffer> part =
+            Op::Find("reduce_scatter").Run({x, dim, int64_t{size}, group});
+        EXPECT_EQ(part[0].tensor().size(static_cast<int>(dim)) * size,
+                  x.size(static_cast<int>(dim)));
+        EXPECT_EQ(Call("all_gather", {part[0].tensor(), dim, int64_t{size}, group})[0],
+                  SampleSum(128, size));
+      }
+      // A view whose rows have gaps.
+      Tensor wide = own.Make(DType::kF32, {2, 3}, {1.0 + rank, 2, 0, 3, 4.0 + rank, 0});
+      wide = SliceOf(wide, 1, 0, 2);
+      const Values gathered = Call("all_gather", {wide, int64_t{0}, int64_t{size}, group})[0];
+      for (int from = 0; from < size; ++from) {
+        const auto at = gathered.begin() + 4 * from;
+        EXPECT_THAT(Values(at, at + 4), ElementsAre(1 + from, 2, 3, 4 + from));
+      }
+      const Tensor none = own.Make(DType::kF32, {0, 3});
+      EXPECT_EQ(Call("all_gather", {none, int64_t{0}, int64_t{size}, group})[0], Values());
+    }),
+                Each(""));
+  }
+}
+
+TEST(GroupOps, BlocksChangePlaces) {
+  for (int size : kSizes) {
+    EXPECT_THAT(Group(size).Run([&](int rank, Arena& own, const std::string& group) {
+      Values sent;
+      for (int to = 0; to < size; ++to) sent.insert(sent.end(), {10.0 * rank + to, 0.5});
+      const Tensor x = own.Make(DType::kBF16, {size, 2}, sent);
+      const Values y = Call("all_to_all", {x, int64_t{size}, group})[0];
+      const Values words = Call("lmhead_all_to_all", {x, int64_t{size}, group})[0];
+      EXPECT_EQ(words, y);  // one token a rank: [1, size*2]
+      for (int from = 0; from < size; ++from) {
+        EXPECT_EQ(y[static_cast<size_t>(2 * from)], 10 * from + rank);
+      }
+    }),
+                Each(""));
+  }
+}
+
+// Numbers of tokens differ between ranks, down to none.
+TEST(GroupOps, EmbeddingOfRaggedTokens) {
+  for (int size : kSizes) {
+    const int64_t rows = 16 / size;
+    EXPECT_THAT(Group(size).Run([&](int rank, Arena& own, const std::string& group) {
+      Values values;
+      for (int64_t i = 0; i < rows; ++i)
+        values.push_back(100.0 + static_cast<double>(rank * rows + i));
+      const Tensor weight = own.Make(DType::kF32, {rows, 1}, values);
+      Values ids;
+      for (int i = 0; i < 3 - std::min(rank, 3); ++i) ids.push_back(5 * i + rank);
+      const Tensor input = own.Make(DType::kI64, {static_cast<int64_t>(ids.size())}, ids);
+      const std::vector<int64_t> shard = {rank * rows, (rank + 1) * rows, 0, 16, 16, rows};
+      const Values y =
+          Call("embedding_tp", {input, weight, shard, int64_t{3}, int64_t{size}, group})[0];
+      for (double& id : ids) id += 100;
+      EXPECT_EQ(y, ids);
+    }),
+                Each(""));
+  }
+}
+
+TEST(GroupOps, NormOverHeadsOfAllRanks) {
+  constexpr int64_t kTokens = 3;
+  constexpr int64_t kHead = 8;
+  for (int size : kSizes) {
+    // q of the whole model is 4 heads, k and v are `size` heads each.
+    const int64_t heads = 4 / size;
+    const auto q_at = [](int64_t t, int64_t i) { return ValueAt(100 * t + i); };
+    Arena arena;
+    std::vector<double> all;
+    for (int64_t t = 0; t < kTokens; ++t) {
+      for (int64_t i = 0; i < 4 * kHead; ++i) all.push_back(q_at(t, i));
+    }
+    const Tensor q = arena.Make(DType::kF32, {kTokens, 4 * kHead}, all);
+    const Tensor weight = arena.Make(DType::kF32, {4 * kHead}, Sample(4 * kHead, 7));
+    const Tensor table = arena.Make(
+        DType::kF32, {5, 4}, {1, 1, 0, 0, .5, .25, .5, 1, 0, 1, 1, 0, 1, 0, 1, 0, .5, .5, .5, .5});
+    const Tensor positions = arena.Make(DType::kI64, {kTokens}, {4, 1, 1});
+    const std::vector<Buffer> normal = Op::Find("rms_norm").Run({q, weight, 1e-6});
+    const Values expected =
+        Call("rotary_embedding", {positions, normal[0].tensor(), {}, kHead, table})[0];
+    EXPECT_THAT(Group(size).Run([&](int rank, Arena& own, const std::string& group) {
+      Values mine;
+      for (int64_t t = 0; t < kTokens; ++t) {
+        for (int64_t i = 0; i < heads * kHead; ++i)
+          mine.push_back(q_at(t, rank * heads * kHead + i));
+        for (int64_t i = 0; i < 2 * kHead; ++i) mine.push_back(i);
+      }
+      const Tensor qkv = own.Make(DType::kF32, {kTokens, (heads + 2) * kHead}, mine);
+      const Tensor k_weight = own.Make(DType::kF32, {kHead}, Values(kHead, 1.0));
+      const auto y = Call("split_qkv_tp_rmsnorm_rope",
+                          {qkv, table, positions,
+                           SliceOf(weight, 0, rank * heads * kHead, (rank + 1) * heads * kHead),
+                           k_weight, heads, int64_t{1}, kHead, 1e-6, group});
+      for (int64_t t = 0; t < kTokens; ++t) {
+        for (int64_t i = 0; i < heads * kHead; ++i) {
+          const double wanted =
+              expected[static_cast<size_t>(t * 4 * kHead + rank * heads * kHead + i)];
+          EXPECT_NEAR(y[0][static_cast<size_t>(t * heads * kHead + i)], wanted,
+                      1e-5 + 1e-5 * std::abs(wanted));
+        }
+        EXPECT_EQ(y[2][static_cast<size_t>(t * kHead + 3)], kHead + 3);
+      }
+    }),
+                Each(""));
+  }
+}
+
+TEST(GroupOps, WhatIsRefused) {
+  Group group(2);
+  EXPECT_THAT(group.Run([](int rank, Arena& own, const std::string& name) {
+    const Tensor x = own.Make(DType::kF32, {2, 3 + rank});
+    Op::Find("all_reduce").Run({x, name});
+  }),
+              Each("all_reduce: the ranks of the group do not agree: rank 0 calls all_reduce of 6 "
+                   "f32, rank 1 calls all_reduce of 8 f32"));
+  EXPECT_THAT(group.Run([](int, Arena& own, const std::string& name) {
+    const Tensor x = own.Make(DType::kF32, {4, 3});
+    Op::Find("all_gather").Run({x, int64_t{0}, int64_t{4}, name});
+  }),
+              Each(HasSubstr("world_size must be 2, the number of ranks of group \"group_test")));
+  EXPECT_THAT(group.Run([](int, Arena& own, const std::string&) {
+    const Tensor x = own.Make(DType::kF32, {4, 3});
+    Op::Find("all_reduce").Run({x, std::string("nobody")});
+  }),
+              Each(HasSubstr("all_reduce: there is no group nobody")));
+}
+
+// `tenon run` has one rank.
+TEST(GroupOps, OneRankIsTheGroupWithoutAName) {
+  for (const char* line :
+       {"all_reduce group_name=", "all_gather size=5 dim=1 world_size=1 group_name=",
+        "reduce_scatter size=5 dim=0 world_size=1 group_name=",
+        "all_to_all rows=6 world_size=1 group_name=",
+        "all_reduce_rms_norm hidden=9 eps=1e-5 group_name= +weight",
+        "all_reduce_add_rms_norm hidden=9 eps=1e-5 group_name=",
+        "lmhead_all_to_all rows=3 words=5 world_size=1 group_name="}) {
+    CaseSpec spec = ParseCase(line);
+    spec.lead = {4};
+    Case test(spec);
+    Dispatch(test.call(), test.OutputViews());
+    EXPECT_EQ(DeviationFromReference(test), "") << line;
+    EXPECT_TRUE(test.GuardsIntact()) << line;
+  }
+}
+
+}  // namespace
+}  // namespace tenon::ops
