@@ -65,6 +65,14 @@ std::vector<Sizes> SizesOf(const Contract& contract, bool all) {
              {"size", 6},
              {"dim", 0},
              {"words", 5},
+             {"org_vocab_size", 4},
+             {"heads", 4},
+             {"head_size", 64},
+             {"groups", 2},
+             {"low_rank", 3},
+             {"width", 128},
+             {"k", 6},
+             {"n", 5},
              {"ids", 3},
              {"capacity", 4},
              {"world_size", 1},
@@ -125,15 +133,17 @@ void Choose(const Contract& contract, const Choices& choices, CaseSpec& spec) {
       spec.attributes[param.name] =
           std::vector<int64_t>{spec.sizes.at("half") - 2 * third, third, third};
     }
-    if (!param.is_tensor && param.kind == AttrKind::kString && param.choices.empty()) {
-      spec.attributes[param.name] = std::string();  // the group of one rank
+    const bool undecided = !contract.has_body() && !param.is_tensor && !param.fallback;
+    if (undecided && param.kind == AttrKind::kBool) spec.attributes[param.name] = false;
+    if (undecided && param.kind == AttrKind::kString) {  // "": the group of one rank
+      spec.attributes[param.name] = param.choices.empty() ? "" : param.choices[0];
     }
     const bool needs_number = !param.is_tensor && param.kind == AttrKind::kFloat && !param.fallback;
     if (needs_number) spec.attributes[param.name] = 0.75;
     if (!param.is_tensor && param.kind == AttrKind::kDType && !contract.has_body()) {
       spec.attributes[param.name] = DType::kBF16;
     }
-    if (!param.is_static) continue;
+    if (!param.is_static || !choices.contains(param.name)) continue;
     const ir::AttrValue& value = choices.at(param.name);
     if (const bool* flag = std::get_if<bool>(&value)) spec.attributes[param.name] = *flag;
     if (const auto* word = std::get_if<std::string>(&value)) spec.attributes[param.name] = *word;

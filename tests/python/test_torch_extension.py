@@ -16,6 +16,8 @@ OPS = torch.ops.tenon
 STORAGES = [torch.float32, torch.bfloat16]
 # Batch and stride invariance are promised only by the products that say so in their names.
 PRODUCTS = {"linear", "linear_act", "linear_act_and_mul", "linear_add"}
+PRODUCTS |= {name for name in FUNCTIONAL if name.endswith("_parallel_linear")}
+PRODUCTS |= {"all_gather_linear", "dsv4_o_proj", "linear_all_reduce_add_rms_norm", "lm_head_logits"}
 CHECKS = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
 every_functional = pytest.mark.parametrize("name", FUNCTIONAL)
 every_in_place = pytest.mark.parametrize("name", IN_PLACE)
@@ -83,6 +85,9 @@ def test_out_writes_into_the_callers_tensors(name):
         if any(out.dtype == torch.float8_e4m3fn for out in outs.values()):
             # PyTorch's own check of the schema multiplies the arguments, and has no product of fp8.
             checks = [check for check in CHECKS if check != "test_schema"]
+        if any(param.name == "mode" for param in contract.params):
+            # PyTorch passes arguments of `.out` by name to a function of its own that has a `mode`.
+            checks = ["test_schema", "test_faketensor"]
         torch.library.opcheck(getattr(OPS, name).out, args, {**kwargs, **outs}, test_utils=checks)
         assert getattr(OPS, name).out(*args, **kwargs, **outs) is None
         for got, want in zip(outs.values(), expected):
