@@ -8,11 +8,21 @@ import torch
 from torch import Tensor, nn
 
 import tenon.torch  # registers the operators
+from tenon._rotary import (
+    DeepseekScalingRotaryEmbedding,
+    Llama3RotaryEmbedding,
+    MRotaryEmbedding,
+    RotaryEmbedding,
+    YaRNScalingRotaryEmbedding,
+)
 
 __all__ = [
+    "DeepseekScalingRotaryEmbedding",
     "GeluAndMul",
     "GemmaRMSNorm",
     "LayerNorm",
+    "Llama3RotaryEmbedding",
+    "MRotaryEmbedding",
     "QuickGELU",
     "RMSNorm",
     "RMSNormGated",
@@ -21,6 +31,7 @@ __all__ = [
     "SiluAndMulWithClamp",
     "SwigluOAIAndMul",
     "SwigluStepAndMul",
+    "YaRNScalingRotaryEmbedding",
 ]
 
 _ops = tenon.torch.ops
@@ -231,62 +242,3 @@ class RMSNormGated(nn.Module):
 
     def extra_repr(self) -> str:
         return f"hidden_size={self.weight.numel()}, eps={self.eps}, group_size={self.group_size}"
-
-
-class RotaryEmbedding(nn.Module):
-    """Rotates the first rotary_dim channels of every head by the angle of its token's position.
-
-    positions: [...], query: [..., heads*head_size] or [..., heads, head_size], key: likewise or
-    None; returns fresh (query, key). cos_sin_cache: [max_position_embeddings, rotary_dim], cosines
-    then sines, in dtype.
-    """
-
-    def __init__(
-        self,
-        head_size: int,
-        rotary_dim: int,
-        max_position_embeddings: int,
-        base: float,
-        is_neox_style: bool,
-        dtype: torch.dtype,
-        init_cache: bool = True,
-    ) -> None:
-        super().__init__()
-        self.head_size = head_size
-        self.rotary_dim = rotary_dim
-        self.max_position_embeddings = max_position_embeddings
-        self.base = base
-        self.is_neox_style = is_neox_style
-        self.dtype = dtype
-        if init_cache:
-            cache = self._compute_cos_sin_cache().to(dtype)
-            self.register_buffer("cos_sin_cache", cache, persistent=False)
-
-    def _compute_inv_freq(self, base: float) -> Tensor:
-        """[rotary_dim/2] float32, rounded once from float64."""
-        exponent = torch.arange(0, self.rotary_dim, 2, dtype=torch.float64) / self.rotary_dim
-        return (1.0 / base**exponent).float()
-
-    def _compute_cos_sin_cache(self) -> Tensor:
-        """[max_position_embeddings, rotary_dim] float32."""
-        positions = torch.arange(self.max_position_embeddings, dtype=torch.float32)
-        angles = torch.outer(positions, self._compute_inv_freq(self.base))
-        return torch.cat((angles.cos(), angles.sin()), -1)
-
-    def forward(
-        self, positions: Tensor, query: Tensor, key: Tensor | None = None
-    ) -> tuple[Tensor, Tensor | None]:
-        cache = self.cos_sin_cache
-        if cache.dtype != torch.float32 and cache.dtype != query.dtype:
-            cache = cache.to(query.dtype)
-        turned, turned_key = _ops.rotary_embedding(
-            positions, query, key, self.head_size, cache, self.is_neox_style
-        )
-        return turned, turned_key if key is not None else None
-
-    def extra_repr(self) -> str:
-        return (
-            f"head_size={self.head_size}, rotary_dim={self.rotary_dim}, "
-            f"max_position_embeddings={self.max_position_embeddings}, base={self.base}, "
-            f"is_neox_style={self.is_neox_style}"
-        )

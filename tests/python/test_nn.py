@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import math
 import os
 import pathlib
 
@@ -112,6 +113,92 @@ def test_rotary_embedding(is_neox):
     torch.testing.assert_close(low.float(), got_query, rtol=2e-2, atol=5e-2)
 
 
+def yarn_table(rows, dim, base, factor, context, fast, slow, mscale):
+    """[rows, dim] float64: the cosines and sines of YaRN, from its definition."""
+
+    def pair(turns):
+        return dim * math.log(context / (turns * 2 * math.pi)) / (2 * math.log(base))
+
+    low, high = max(math.floor(pair(fast)), 0), min(math.ceil(pair(slow)), dim - 1)
+    ramp = ((torch.arange(dim // 2).double() - low) / (high - low)).clamp(0, 1)
+    plain = base ** (-torch.arange(0, dim, 2).double() / dim)
+    angle = torch.arange(rows)[:, None].double() * (plain / factor * ramp + plain * (1 - ramp))
+    return torch.cat((angle.cos(), angle.sin()), -1) * mscale
+
+
+def test_tables_of_scaled_rotary_embeddings():
+    plain = (64, 64, 128, 10000.0, True)
+    yarn = tenon.nn.YaRNScalingRotaryEmbedding(*plain, 4.0, torch.float32)
+    expected = yarn_table(512, 64, 10000.0, 4.0, 128, 32, 1, 0.1 * math.log(4.0) + 1)
+    torch.testing.assert_close(yarn.cos_sin_cache.double(), expected, rtol=0, atol=1e-4)
+    for options, mscale in (
+        ({"attention_factor": 0.5}, 0.5),
+        ({"mscale": 0.707, "mscale_all_dim": 0.707}, 1.0),
+        ({"mscale": 0.707}, 0.1 * math.log(4.0) + 1),
+    ):
+        module = tenon.nn.YaRNScalingRotaryEmbedding(*plain, 4.0, torch.float32, **options)
+        assert module.cos_sin_cache[0, 0].item() == pytest.approx(mscale)
+    # Of a context of 2.5 times 127 positions the last is not whole: 318 rows.
+    odd = tenon.nn.YaRNScalingRotaryEmbedding(64, 64, 127, 1e4, True, 2.5, torch.float32)
+    assert odd.cos_sin_cache.shape == (318, 64)
+    deepseek = tenon.nn.DeepseekScalingRotaryEmbedding(
+        *plain, 4.0, torch.float32, mscale=2.0, mscale_all_dim=1.0
+    )
+    mscale = (0.2 * math.log(4.0) + 1) / (0.1 * math.log(4.0) + 1)
+    expected = yarn_table(512, 64, 10000.0, 4.0, 128, 32, 1, mscale)
+    torch.testing.assert_close(deepseek.cos_sin_cache.double(), expected, rtol=0, atol=1e-4)
+
+    llama = tenon.nn.Llama3RotaryEmbedding(*plain, torch.float32, 8.0, 1.0, 4.0, 64)
+    inv_freq = 10000.0 ** (-torch.arange(0, 64, 2).double() / 64)
+    share = ((64 * inv_freq / (2 * math.pi) - 1) / 3).clamp(0, 1)
+    angle = torch.arange(128)[:, None].double() * inv_freq * (share + (1 - share) / 8)
+    expected = torch.cat((angle.cos(), angle.sin()), -1)
+    torch.testing.assert_close(llama.cos_sin_cache.double(), expected, rtol=0, atol=1e-4)
+    assert 0 < share[share < 1].max() and share.min() == 0 and share.max() == 1
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_mrotary_embedding(interleaved):
+    section = [4, 6, 6]
+    module = tenon.nn.MRotaryEmbedding(
+        48, 32, 32, 10000.0, True, torch.float32, section, interleaved
+    )
+    assert module.cos_sin_cache.shape == (128, 32)
+    positions = torch.tensor([[0, 3, 127, 9], [5, 1, 0, 9], [2, 2, 64, 9]])
+    query, key = randn(4, 96, dtype=torch.float32), randn(4, 48, dtype=torch.float32, seed=1)
+    if interleaved:
+        axis = [j % 3 if j < 3 * section[j % 3] else 0 for j in range(16)]
+    else:
+        axis = [0] * 4 + [1] * 6 + [2] * 6
+    inv_freq = 10000.0 ** (-torch.arange(0, 32, 2).double() / 32)
+    angle = (positions[axis].T.double() * inv_freq)[:, None]
+
+    def turn(x):
+        a, b, rest = x.view(4, -1, 48).double().split((16, 16, 16), -1)
+        cos, sin = angle.cos(), angle.sin()
+        return torch.cat((a * cos - b * sin, b * cos + a * sin, rest), -1).flatten(1)
+
+    got_query, got_key = module(positions, query, key)
+    torch.testing.assert_close(got_query.double(), turn(query), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(got_key.double(), turn(key), rtol=1e-4, atol=1e-4)
+    assert module(positions, query)[1] is None
+    # A token of text has one position: as without sections.
+    text = positions[0]
+    plain = tenon.nn.RotaryEmbedding(48, 32, 128, 10000.0, True, torch.float32)
+    assert torch.equal(module(text, query)[0], plain(text, query)[0])
+    assert torch.equal(module(text.expand(3, -1).clone(), query)[0], plain(text, query)[0])
+    yarn = tenon.nn.MRotaryEmbedding(
+        48, 32, 32, 10000.0, True, torch.float32, section, positions_factor=1, scaling_factor=4.0
+    )
+    expected = yarn_table(128, 32, 10000.0, 4.0, 32, 32, 1, 0.1 * math.log(4.0) + 1)
+    torch.testing.assert_close(yarn.cos_sin_cache.double(), expected, rtol=0, atol=1e-4)
+    with pytest.raises(ValueError, match="sum of mrope_section must be rotary_dim/2 = 16, got"):
+        tenon.nn.MRotaryEmbedding(48, 32, 32, 1e4, True, torch.float32, [4, 6, 5])
+    bare = tenon.nn.MRotaryEmbedding(48, 32, 32, 1e4, True, torch.float32)
+    with pytest.raises(ValueError, match="need an mrope_section"):
+        bare(positions, query)
+
+
 def test_a_model_of_modules_compiles_once_for_every_batch():
     class Block(torch.nn.Module):
         def __init__(self):
@@ -135,6 +222,10 @@ def test_a_model_of_modules_compiles_once_for_every_batch():
                 torch.testing.assert_close(got, want)
 
 
+# Whether vLLM has Inductor compile a module by itself: there is nothing here that it could choose.
+OF_VLLM_ALONE = {"compile_native"}
+
+
 def vllm_constructors():
     """{class: its __init__'s arguments with defaults} from vLLM's sources, which are only parsed."""
     root = pathlib.Path(os.environ.get("TENON_VLLM_PATH", ""))
@@ -149,16 +240,25 @@ def vllm_constructors():
                 if isinstance(item, ast.FunctionDef) and item.name == "__init__":
                     names = [a.arg for a in item.args.args[1:]]
                     defaults = [ast.unparse(d) for d in item.args.defaults]
-                    found[node.name] = names, defaults
+                    keywords = {
+                        a.arg: ast.unparse(d)
+                        for a, d in zip(item.args.kwonlyargs, item.args.kw_defaults)
+                        if d is not None and a.arg not in OF_VLLM_ALONE
+                    }
+                    found[node.name] = names, defaults, keywords
     return found
 
 
 def test_constructors_are_those_of_vllm():
     theirs = vllm_constructors()
     for name in tenon.nn.__all__:
-        ours = inspect.signature(getattr(tenon.nn, name)).parameters.values()
-        ours = [p for p in ours if p.kind == inspect.Parameter.POSITIONAL_OR_KEYWORD]
-        names, defaults = theirs.get(name, ([], []))
+        signature = inspect.signature(getattr(tenon.nn, name)).parameters.values()
+        ours = [p for p in signature if p.kind == inspect.Parameter.POSITIONAL_OR_KEYWORD]
+        names, defaults, keywords = theirs.get(name, ([], [], {}))
         assert [p.name for p in ours] == names, name
         given = [repr(p.default) for p in ours if p.default is not inspect.Parameter.empty]
         assert given == defaults, name
+        only = {
+            p.name: repr(p.default) for p in signature if p.kind == inspect.Parameter.KEYWORD_ONLY
+        }
+        assert only == keywords, name
