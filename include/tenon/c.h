@@ -38,7 +38,8 @@ typedef enum TenonKind {
   TENON_FLOAT = 4,
   TENON_STRING = 5,
   TENON_DTYPE = 6, /* `string` is its name: "int8" */
-  TENON_INT_LIST = 7
+  TENON_INT_LIST = 7,
+  TENON_TENSOR_LIST = 8 /* of results */
 } TenonKind;
 
 typedef struct TenonArgument {
@@ -83,7 +84,12 @@ TENON_API const char* tenon_schema(const TenonOp* op); /* "tenon::rms_norm(Tenso
 TENON_API const char* tenon_out_schema(const TenonOp* op);
 /* The number of arguments in schema order, of which the first `capacity` are described. */
 TENON_API int64_t tenon_parameters(const TenonOp* op, TenonParameter* parameters, int64_t capacity);
+/* The number of tensors that a call gives; of a list of them, 1. */
 TENON_API int64_t tenon_num_results(const TenonOp* op);
+/* What the schema returns. TENON_TENSOR: tenon_num_results tensors. TENON_TENSOR_LIST: as many as
+ * tenon_infer says. TENON_FLOAT, TENON_INT_LIST: one tensor of int64 with the bits of a float64, or
+ * with the numbers. */
+TENON_API int32_t tenon_result_kind(const TenonOp* op);
 /* Every contract as a JSON list: arguments, shapes, defaults, results, in-place forms. */
 TENON_API const char* tenon_contracts(void);
 

@@ -37,7 +37,8 @@ class Param:
     first_last: bool = False  # its first axis is the one that the contract sees last
     size: str = ""  # the size that a choice stands for: of a string in the order of its choices,
     choice_sizes: tuple[int, ...] = ()  # of a bool those of False and True
-    length: int = 0  # of an int_list, whose numbers are sizes, too: name_0, name_1 ...
+    length: int = 0  # of an int_list, whose numbers are sizes, too: name_0, name_1 ...; -1: any,
+    # and its length and sum are: name_count, name_sum
     limits_rows: bool = False  # rows that it does not count are not computed
     absent_sizes: dict[str, int] = dataclasses.field(default_factory=dict)
     choices: tuple[str, ...] = ()
@@ -53,6 +54,7 @@ class Out:
     shape: Shape
     like: str = ""  # has the shape of this argument; [0] when that is not there
     dtype_from: str = ""  # the argument that gives the element type
+    each: str = ""  # one result for each number of this int_list, a size called <list>_each
     column_major_when: str = ""  # the argument that makes the last axis the outermost in memory
     column_multiple: int = 1  # its stride is a multiple of this
 
@@ -70,7 +72,8 @@ class Contract:
     family: str
     formula: str
     schema: str
-    out_schema: str
+    results: str  # tensors, tensor_list; float or int_list, carried as a tensor of int64
+    out_schema: str  # "" when the results are no tensors or a list
     out_arguments: tuple[str, ...]
     params: tuple[Param, ...]
     outs: tuple[Out, ...]

@@ -1,6 +1,7 @@
 """The public functions `tenon.ops.<name>`, one per operator form, made from its contract."""
 
 import inspect
+import struct
 
 from tenon import _arrays, _calls, _contracts
 
@@ -13,6 +14,9 @@ _KINDS = {
     "dtype": "dtype",
     "int_list": "Sequence[int]",
 }
+
+
+_RESULTS = {"tensor_list": "list[Tensor]", "float": "float", "int_list": "list[int]"}
 
 
 def _annotation(param):
@@ -36,11 +40,13 @@ def _signature(contract, in_place):
         )
     if in_place:
         return inspect.Signature(parameters, return_annotation=None)
-    result = (
+    result = _RESULTS.get(contract.results) or (
         "Tensor"
         if len(contract.outs) == 1
         else f"tuple[{', '.join(['Tensor'] * len(contract.outs))}]"
     )
+    if contract.results in _RESULTS:
+        return inspect.Signature(parameters, return_annotation=result)
     parameters.append(
         inspect.Parameter("out", kinds[1], default=None, annotation=f"{result} | None")
     )
@@ -75,7 +81,8 @@ def _doc(contract, in_place):
             lines.append(
                 f"    {out.name}: {shape}, {out.dtype_from or _ELEMS.get(out.elem, out.elem)}"
             )
-        lines += ["", "out: write there instead; rows may be strided."]
+        if contract.out_schema:
+            lines += ["", "out: write there instead; rows may be strided."]
     lines += ["", in_place.schema if in_place else contract.schema]
     return "\n".join(lines)
 
@@ -109,11 +116,24 @@ def _into(contract, packet, args, kwargs, out):
     return out
 
 
+def given_back(contract, results):
+    """What a call returns, of the tensors that the library has filled."""
+    if contract.results == "tensor_list":
+        return results
+    if contract.results == "int_list":
+        return results[0].tolist()
+    if contract.results == "float":
+        return struct.unpack("d", struct.pack("q", results[0].tolist()[0]))[0]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
 def make(name):
     contract, in_place = _calls.form(name)
     has_tensors = any(p.kind == "tensor" for p in contract.params)
 
     def run(*args, out=None, **kwargs):
+        if out is not None and not (in_place or contract.out_schema):
+            raise TypeError(f"{name}: has no form that writes into given tensors")
         if (args and isinstance(args[0], torch_tensor)) or _takes_torch(args, kwargs):
             if not overloads and not _without_torch:
                 _import_torch()
@@ -131,7 +151,7 @@ def make(name):
             return None
         if out is not None:
             return out
-        return call.results[0] if len(call.results) == 1 else tuple(call.results)
+        return given_back(contract, call.results)
 
     run.__name__ = run.__qualname__ = name
     run.__module__ = "tenon.ops"

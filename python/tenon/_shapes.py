@@ -67,6 +67,8 @@ class _Solver:
                 self.sizes[param.name] = value
             elif param.kind == "int_list":
                 self.sizes.update({f"{param.name}_{i}": item for i, item in enumerate(value)})
+                self.sizes[f"{param.name}_count"] = len(value)
+                self.sizes[f"{param.name}_sum"] = sum(value)
             if param.size:
                 choices = param.choices or (False, True)
                 self.sizes[param.size] = param.choice_sizes[choices.index(value)]
@@ -137,11 +139,12 @@ class _Solver:
                         self.sizes[solution[0]] = solution[1]
                         progress = True
 
-    def result(self, out, given):
+    def result(self, out, given, each=None):
         if out.like:
             return list(given[out.like]) if out.like in given else [0]
         lead = self.lead if out.shape.lead else []
-        axes = lead + [_expression(text).value(self.sizes) for text in out.shape.sizes]
+        sizes = self.sizes if each is None else {**self.sizes, f"{out.each}_each": each}
+        axes = lead + [_expression(text).value(sizes) for text in out.shape.sizes]
         if self.moved is not None:
             axes.insert(self.moved, axes.pop())
         return axes
@@ -190,5 +193,6 @@ def results(contract, tensors, values, dtype_name):
             elem = dtype_name(values[out.dtype_from])
         else:
             elem = storage if out.elem == "T" else out.elem
-        specs.append((solver.result(out, shapes), elem, solver.strides(out, values)))
+        for each in values[out.each] if out.each else (None,):
+            specs.append((solver.result(out, shapes, each), elem, solver.strides(out, values)))
     return specs

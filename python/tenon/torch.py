@@ -10,7 +10,7 @@ import ctypes
 
 import torch
 
-from tenon import _arrays, _contracts, _functions, _library, _shapes
+from tenon import _arrays, _calls, _contracts, _functions, _library, _shapes
 
 MIN_VERSION = (2, 11)
 
@@ -110,6 +110,8 @@ def _results(contract, values):
     for shape, dtype, strides in specs:
         result = fresh(shape, dtype=getattr(torch, dtype))
         made.append(result if strides is None else result.new_empty_strided(shape, strides))
+    if contract.results == "tensor_list":
+        return made
     return made[0] if len(made) == 1 else tuple(made)
 
 
@@ -126,12 +128,16 @@ def _check_out(contract, specs, outs):
 
 def _register_fake(name, contract, in_place):
     def functional(*args, **kwargs):
+        if contract.results in ("float", "int_list"):  # numbers from numbers
+            call = _calls.Call(name, args, kwargs)
+            call()
+            return _functions.given_back(contract, call.results)
         values = contract.bind(args, kwargs)
         _infer(name, contract, values)
         return None if in_place else _results(contract, values)
 
     torch.library.register_fake(f"tenon::{name}", functional)
-    if in_place:
+    if in_place or not contract.out_schema:
         return
 
     def out_form(*args, **kwargs):

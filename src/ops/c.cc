@@ -22,6 +22,11 @@ struct TenonOp {
   std::string out_schema;
 
   const tenon::ops::Contract& contract() const { return form->op->contract(); }
+  // A list of results has one name.
+  const char* ResultName(size_t number) const {
+    const auto& outs = contract().outs();
+    return outs.empty() ? "result" : outs[std::min(number, outs.size() - 1)].name.c_str();
+  }
 };
 
 namespace {
@@ -136,6 +141,16 @@ int64_t tenon_num_results(const TenonOp* op) {
   return op->form->in_place != nullptr ? 0 : static_cast<int64_t>(op->contract().outs().size());
 }
 
+int32_t tenon_result_kind(const TenonOp* op) {
+  int32_t kind = TENON_TENSOR;
+  const int status = Guard([&] {
+    CheckOp(op);
+    constexpr int32_t kKinds[] = {TENON_TENSOR, TENON_TENSOR_LIST, TENON_FLOAT, TENON_INT_LIST};
+    kind = kKinds[static_cast<int>(op->contract().result_kind())];
+  });
+  return status == kOk ? kind : status;
+}
+
 const char* tenon_contracts(void) {
   static const std::string* text = nullptr;
   const int status = Guard([&] {
@@ -166,10 +181,8 @@ int tenon_call(const TenonOp* op, const TenonArgument* arguments, int64_t num_ar
     tenon::ops::RepeatedCall& call =
         tenon::ops::ResolveRepeated(*op->form, arguments, num_arguments);
     std::vector<Tensor> outputs(static_cast<size_t>(std::max<int64_t>(num_results, 0)));
-    const auto& outs = op->contract().outs();
     for (size_t i = 0; i < outputs.size(); ++i) {
-      tenon::ops::SetTensor(outputs[i], &results[i], op->form->name(),
-                            i < outs.size() ? outs[i].name : "result");
+      tenon::ops::SetTensor(outputs[i], &results[i], op->form->name(), op->ResultName(i));
     }
     call.Run(outputs);
   });
@@ -198,7 +211,7 @@ int tenon_call_into(const TenonOp* op, const TenonArgument* arguments, int64_t n
                          0};
       refused = allocate(context, static_cast<int64_t>(number), &spec, &result);
       if (refused != kOk) return false;
-      tenon::ops::SetTensor(tensor, &result, op->form->name(), op->contract().outs()[number].name);
+      tenon::ops::SetTensor(tensor, &result, op->form->name(), op->ResultName(number));
       return true;
     });
   });

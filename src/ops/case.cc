@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <set>
 
 #include "base/dtype.h"
@@ -166,6 +167,11 @@ void Case::AddChoiceSizes(const Contract& contract) {
     }
     if (param.kind != AttrKind::kIntList || !is_given) continue;
     const auto& list = std::get<std::vector<int64_t>>(given->second);
+    if (param.length == Param::kAnyLength) {
+      sizes_[param.name + "_count"] = static_cast<int64_t>(list.size());
+      sizes_[param.name + "_sum"] = std::accumulate(list.begin(), list.end(), int64_t{0});
+      continue;
+    }
     for (size_t i = 0; i < list.size(); ++i) sizes_[fmt::format("{}_{}", param.name, i)] = list[i];
   }
 }

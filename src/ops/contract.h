@@ -52,6 +52,8 @@ using Choices = std::map<std::string, ir::AttrValue>;
 inline std::string PresenceKey(std::string_view argument) { return "has_" + std::string(argument); }
 std::string ChoicesText(const Choices& choices);  // "act=silu,has_z=true"
 
+enum class ResultKind : uint8_t { kTensors, kTensorList, kFloat, kIntList };
+
 // One argument of the schema: a tensor or an attribute.
 struct Param {
   std::string name;
@@ -86,9 +88,10 @@ struct Param {
   bool nullable = false;                  // None is allowed, and the default
   std::string absent_size;                // of a nullable int: the size expression it then equals
   std::vector<std::string> choices;       // of a string or dtype; "swish=silu" is an alias
-  int64_t length = 0;                     // of a list
-  bool is_static = false;                 // bodies differ by its value
-  bool non_negative = false;              // NaN and negative values are refused
+  static constexpr int64_t kAnyLength = -1;
+  int64_t length = 0;         // of a list, or kAnyLength
+  bool is_static = false;     // bodies differ by its value
+  bool non_negative = false;  // NaN and negative values are refused
   bool positive = false;
   std::optional<std::pair<int64_t, int64_t>> range;  // of an int: smallest and largest value
   std::vector<std::string> zero_without;  // must be 0 when one of these tensors is not there
@@ -163,6 +166,10 @@ struct OutParam {
     return *this;
   }
   std::string only_with;  // [..., 0], and not computed, unless this bool attribute is true
+  // One result for each number of the int list, which its shape knows as <list>_each.
+  std::string each;
+
+  OutParam& Each(std::string list) { return each = std::move(list), *this; }
   OutParam& OnlyWith(std::string attribute) { return only_with = std::move(attribute), *this; }
   OutParam& ErrorScale(std::string input) { return error_scale = std::move(input), *this; }
   OutParam& Like(std::string input) { return like = std::move(input), *this; }
@@ -251,10 +258,15 @@ class Contract {
   Param& Text(std::string_view name, std::optional<std::string> fallback = std::nullopt);
   // Each number is a size, too, and an attribute: <name>_0, <name>_1 ...
   Param& IntList(std::string_view name, int64_t length);
+  // Of any length; its length and sum are sizes: <name>_count, <name>_sum.
+  Param& IntList(std::string_view name) { return IntList(name, Param::kAnyLength); }
   Param& ScalarType(std::string_view name, std::vector<std::string> choices);
   Param& OptionalScalarType(std::string_view name, std::vector<std::string> choices);
   void KeywordOnly() { keyword_only_ = true; }  // from here on
   OutParam& Out(std::string_view name, ir::Elem elem, std::string_view shape);
+  // The only result is no tensor: a list of numbers, carried as an i64 tensor of one axis, or one
+  // float64, carried as its bits in an i64 tensor of one element.
+  void ResultIs(ResultKind kind) { result_kind_ = kind; }
   void Require(std::string_view left, Compare compare, std::string_view right,
                std::string_view sentence);
   void LimitRows(std::string_view list, std::string_view cumulative);
@@ -280,6 +292,9 @@ class Contract {
   const std::string& doc() const { return doc_; }
   const std::deque<Param>& params() const { return params_; }
   const std::deque<OutParam>& outs() const { return outs_; }
+  ResultKind result_kind() const {
+    return !outs_.empty() && !outs_[0].each.empty() ? ResultKind::kTensorList : result_kind_;
+  }
   const std::vector<Requirement>& requirements() const { return requirements_; }
   const std::vector<InPlaceForm>& in_place_forms() const { return in_place_; }
   const std::optional<RowLimit>& row_limit() const { return row_limit_; }
@@ -294,7 +309,8 @@ class Contract {
   // Schema in torch's syntax: "tenon::rms_norm(Tensor x, Tensor? weight, float eps=1e-6, ...".
   std::string Schema(const InPlaceForm* form = nullptr) const;
   // The same call into tensors that the caller has, which are further keyword arguments:
-  // "tenon::rms_norm.out(Tensor x, ..., *, Tensor(a!) out) -> ()".
+  // "tenon::rms_norm.out(Tensor x, ..., *, Tensor(a!) out) -> ()"; "" when the results are a list
+  // or no tensors.
   std::string OutSchema() const;
   std::vector<std::string> OutArguments() const;  // "out", or one name per result
 
@@ -317,6 +333,7 @@ class Contract {
   std::vector<Requirement> requirements_;
   std::vector<InPlaceForm> in_place_;
   std::optional<RowLimit> row_limit_;
+  ResultKind result_kind_ = ResultKind::kTensors;
   bool structural_ = false;
   OperatorFunction function_ = nullptr;
   std::function<void(ops::Body&)> body_;

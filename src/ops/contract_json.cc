@@ -49,6 +49,11 @@ Json ShapesJson(const std::vector<Shape>& shapes) {
   return list;
 }
 
+const char* ResultName(ResultKind kind) {
+  constexpr const char* kNames[] = {"tensors", "tensor_list", "float", "int_list"};
+  return kNames[static_cast<int>(kind)];
+}
+
 Json TensorJson(const Param& param) {
   return {{"name", param.name},
           {"kind", "tensor"},
@@ -84,7 +89,7 @@ Json ParamJson(const Param& param) {
     json["size"] = param.sized;
     json["choice_sizes"] = param.choice_sizes;
   }
-  if (param.length > 0) json["length"] = param.length;
+  if (param.length != 0) json["length"] = param.length;
   if (!param.absent_sizes.empty()) json["absent_sizes"] = param.absent_sizes;
   if (param.nullable || param.none_by_default) {
     json["default"] = nullptr;
@@ -98,6 +103,7 @@ Json OutJson(const OutParam& out) {
   Json json = {
       {"name", out.name}, {"elem", ElemName(out.elem)}, {"shape", ShapesJson({out.shape})[0]}};
   if (!out.like.empty()) json["like"] = out.like;
+  if (!out.each.empty()) json["each"] = out.each;
   if (!out.dtype_from.empty()) json["dtype_from"] = out.dtype_from;
   if (!out.column_major_when.empty()) {
     json["column_major_when"] = out.column_major_when;
@@ -111,6 +117,7 @@ Json ContractJson(const Contract& contract) {
                {"family", contract.family()},
                {"formula", contract.doc()},
                {"schema", contract.Schema()},
+               {"results", ResultName(contract.result_kind())},
                {"out_schema", contract.OutSchema()},
                {"out_arguments", contract.OutArguments()}};
   Json params = Json::array();

@@ -35,7 +35,10 @@ Tensor ResultView(const Resolved& call, const BoundOutput& output, const Tensor&
   }
   const Tensor moved = call.moved_axis < 0 ? result : AxisMovedLast(result, call.moved_axis);
   const int lead_rank = shape->lead ? static_cast<int>(call.lead.size()) : 0;
-  return BodyView(moved, lead_rank, *shape, param.axes, call.sizes);
+  if (param.each.empty()) return BodyView(moved, lead_rank, *shape, param.axes, call.sizes);
+  ir::Bindings sizes = call.sizes;
+  sizes[param.each + "_each"] = output.each;
+  return BodyView(moved, lead_rank, *shape, param.axes, sizes);
 }
 
 }  // namespace

@@ -90,6 +90,16 @@ class Resolver {
   }
 
   void BindList(const Param& param, const std::vector<int64_t>& list) {
+    if (param.length == Param::kAnyLength) {
+      int64_t sum = 0;
+      for (int64_t number : list) {
+        CheckNumber(param, number);
+        sum += number;
+      }
+      call_.sizes[param.name + "_count"] = static_cast<int64_t>(list.size());
+      call_.sizes[param.name + "_sum"] = sum;
+      return;
+    }
     TENON_CHECK(static_cast<int64_t>(list.size()) == param.length,
                 "{}: {} must have {} numbers, got {}", name_, param.name, param.length,
                 ShapeText(list));
@@ -305,38 +315,51 @@ class Resolver {
 
   void BindOutputs() {
     for (const OutParam& out : contract_.outs()) {
-      BoundOutput& output = call_.outputs.emplace_back();
-      output.param = &out;
-      output.spec.dtype =
-          !out.dtype_from.empty()
-              ? *ParseDType(std::get<std::string>(call_.attributes.at(out.dtype_from)))
-          : out.elem.concrete() ? out.elem.dtype
-                                : call_.storage;
-      const BoundInput* like = out.like.empty() ? nullptr : call_.FindInput(out.like);
-      if (like != nullptr) {
-        output.none = !like->present;
-        const auto shape = like->tensor.shape();
-        output.spec.shape = {shape.begin(), shape.end()};
-        if (output.none) output.spec.shape = {0};
-      } else {
-        if (out.shape.lead) output.spec.shape = call_.lead;
-        for (const ir::Axis& axis : out.shape.axes) {
-          output.spec.shape.push_back(axis.size.Eval(call_.sizes));
-        }
-        if (call_.moved_axis >= 0) {
-          auto& shape = output.spec.shape;
-          std::rotate(shape.begin() + call_.moved_axis, shape.end() - 1, shape.end());
-        }
+      if (out.each.empty()) {
+        BindOutput(out, call_.sizes);
+        continue;
       }
-      if (!out.only_with.empty()) {
-        output.none = !std::get<bool>(call_.attributes.at(out.only_with));
+      for (int64_t number : std::get<std::vector<int64_t>>(call_.attributes.at(out.each))) {
+        ir::Bindings sizes = call_.sizes;
+        sizes[out.each + "_each"] = number;
+        BindOutput(out, sizes);
+        call_.outputs.back().each = number;
       }
-      SetStrides(output);
-      if (call_.in_place == nullptr) continue;
-      const std::string* over = call_.in_place->InputUnder(out.name);
-      for (size_t i = 0; over != nullptr && i < call_.inputs.size(); ++i) {
-        if (call_.inputs[i].param->name == *over) output.over = static_cast<int>(i);
+    }
+  }
+
+  void BindOutput(const OutParam& out, const ir::Bindings& sizes) {
+    BoundOutput& output = call_.outputs.emplace_back();
+    output.param = &out;
+    output.spec.dtype =
+        !out.dtype_from.empty()
+            ? *ParseDType(std::get<std::string>(call_.attributes.at(out.dtype_from)))
+        : out.elem.concrete() ? out.elem.dtype
+                              : call_.storage;
+    const BoundInput* like = out.like.empty() ? nullptr : call_.FindInput(out.like);
+    if (like != nullptr) {
+      output.none = !like->present;
+      const auto shape = like->tensor.shape();
+      output.spec.shape = {shape.begin(), shape.end()};
+      if (output.none) output.spec.shape = {0};
+    } else {
+      if (out.shape.lead) output.spec.shape = call_.lead;
+      for (const ir::Axis& axis : out.shape.axes) {
+        output.spec.shape.push_back(axis.size.Eval(sizes));
       }
+      if (call_.moved_axis >= 0) {
+        auto& shape = output.spec.shape;
+        std::rotate(shape.begin() + call_.moved_axis, shape.end() - 1, shape.end());
+      }
+    }
+    if (!out.only_with.empty()) {
+      output.none = !std::get<bool>(call_.attributes.at(out.only_with));
+    }
+    SetStrides(output);
+    if (call_.in_place == nullptr) return;
+    const std::string* over = call_.in_place->InputUnder(out.name);
+    for (size_t i = 0; over != nullptr && i < call_.inputs.size(); ++i) {
+      if (call_.inputs[i].param->name == *over) output.over = static_cast<int>(i);
     }
   }
 

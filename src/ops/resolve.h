@@ -28,6 +28,7 @@ struct BoundOutput {
   const OutParam* param = nullptr;
   TensorSpec spec;    // as the caller sees it
   int over = -1;      // in-place: number of the input whose memory it takes
+  int64_t each = 0;   // of several results by one declaration: its number in the list
   bool none = false;  // stands for an optional input that is not there: [0], and not computed
 };
 

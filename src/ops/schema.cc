@@ -51,7 +51,18 @@ std::string_view KindText(AttrKind kind) {
   throw InternalError(__FILE__, __LINE__, "unknown attribute kind");
 }
 
-std::string ResultsText(size_t count) {
+std::string ResultsText(const Contract& contract) {
+  const size_t count = contract.outs().size();
+  switch (contract.result_kind()) {
+    case ResultKind::kTensorList:
+      return "Tensor[]";
+    case ResultKind::kFloat:
+      return "float";
+    case ResultKind::kIntList:
+      return "int[]";
+    case ResultKind::kTensors:
+      break;
+  }
   if (count == 1) return "Tensor";
   std::string text;
   for (size_t i = 0; i < count; ++i) text += i == 0 ? "Tensor" : ", Tensor";
@@ -88,7 +99,7 @@ std::string Contract::Schema(const InPlaceForm* form) const {
   char alias = 'a';
   const std::string& name = form != nullptr ? form->name : name_;
   return fmt::format("tenon::{}({}) -> {}", name, ArgumentsText(form, alias),
-                     form != nullptr ? "()" : ResultsText(outs_.size()));
+                     form != nullptr ? "()" : ResultsText(*this));
 }
 
 std::vector<std::string> Contract::OutArguments() const {
@@ -101,6 +112,7 @@ std::vector<std::string> Contract::OutArguments() const {
 }
 
 std::string Contract::OutSchema() const {
+  if (result_kind() != ResultKind::kTensors) return "";
   char alias = 'a';
   std::string text = ArgumentsText(nullptr, alias);
   const bool keyword_only = !params_.empty() && params_.back().keyword_only;

@@ -8,6 +8,8 @@
 namespace tenon::torch {
 namespace {
 
+constexpr size_t kMaxNumbers = 512;  // in the lists of one call
+
 // Torch's number of an element type, DLPack's code and width, and Tenon's name where it has one.
 struct ElementType {
   int32_t number;
@@ -213,7 +215,7 @@ class Arguments {
   std::array<TenonArgument, kMaxArguments> arguments_;
   std::array<TenonTensor, kMaxArguments> tensors_;
   std::array<TenonTensor, kMaxResults> results_;
-  std::array<int64_t, 64> integers_;
+  std::array<int64_t, kMaxNumbers> integers_;
   size_t num_integers_ = 0;
   const TenonTensor* first_tensor_ = nullptr;
 };
@@ -228,7 +230,7 @@ class Results {
   Results(const Results&) = delete;
   Results& operator=(const Results&) = delete;
   ~Results() {
-    for (int i = 0; i < count_; ++i) aoti_torch_delete_tensor_object(handles_[i]);
+    for (size_t i = 0; i < count_; ++i) aoti_torch_delete_tensor_object(handles_[i]);
   }
 
   static int Allocate(void* context, int64_t, const TenonSpec* spec, TenonTensor* result) {
@@ -236,26 +238,79 @@ class Results {
   }
 
   void HandOver(StableIValue* stack) {
-    for (int i = 0; i < count_; ++i) stack[i] = reinterpret_cast<StableIValue>(handles_[i]);
+    for (size_t i = 0; i < count_; ++i) stack[i] = reinterpret_cast<StableIValue>(handles_[i]);
     count_ = 0;
   }
 
+  StableIValue HandOverList(const Form& form) {
+    StableListHandle list = NewList(form, count_);
+    for (size_t i = 0; i < count_; ++i) {
+      Push(form, list, reinterpret_cast<StableIValue>(handles_[i]));
+    }
+    count_ = 0;
+    return reinterpret_cast<StableIValue>(list);
+  }
+
+  // The bits of the first number of the only tensor.
+  StableIValue Number() const { return static_cast<StableIValue>(*numbers_); }
+
+  StableIValue NumberList(const Form& form) const {
+    StableListHandle list = NewList(form, static_cast<size_t>(num_numbers_));
+    for (int64_t i = 0; i < num_numbers_; ++i) {
+      Push(form, list, static_cast<StableIValue>(numbers_[i]));
+    }
+    return reinterpret_cast<StableIValue>(list);
+  }
+
  private:
+  static StableListHandle NewList(const Form& form, size_t size) {
+    StableListHandle list = nullptr;
+    if (torch_new_list_reserve_size(size, &list) != AOTI_TORCH_SUCCESS) {
+      TorchFailed(form, "make a list");
+    }
+    return list;
+  }
+
+  static void Push(const Form& form, StableListHandle list, StableIValue item) {
+    if (torch_list_push_back(list, item) != AOTI_TORCH_SUCCESS) TorchFailed(form, "fill a list");
+  }
+
   int Add(const TenonSpec& spec, TenonTensor& result) {
     AtenTensorHandle handle = nullptr;
     if (aoti_torch_empty_strided(spec.rank, spec.sizes, spec.strides, NumberOf(spec), device_type_,
                                  device_index_, &handle) != AOTI_TORCH_SUCCESS) {
       return AOTI_TORCH_FAILURE;
     }
-    handles_[count_++] = handle;
-    return aoti_torch_get_data_ptr(handle, &result.data);
+    handles_.at(count_++) = handle;
+    const AOTITorchError status = aoti_torch_get_data_ptr(handle, &result.data);
+    numbers_ = static_cast<const int64_t*>(result.data);
+    num_numbers_ = spec.rank == 1 ? spec.sizes[0] : 0;
+    return status;
   }
 
   int32_t device_type_;
   int32_t device_index_;
-  std::array<AtenTensorHandle, kMaxResults> handles_;
-  int count_ = 0;
+  std::array<AtenTensorHandle, kMaxNumbers> handles_;  // a list has one for each number
+  size_t count_ = 0;
+  const int64_t* numbers_ = nullptr;
+  int64_t num_numbers_ = 0;
 };
+
+void HandOver(const Form& form, Results& results, StableIValue* stack) {
+  switch (form.result_kind) {
+    case TENON_TENSOR_LIST:
+      stack[0] = results.HandOverList(form);
+      break;
+    case TENON_FLOAT:
+      stack[0] = results.Number();
+      break;
+    case TENON_INT_LIST:
+      stack[0] = results.NumberList(form);
+      break;
+    default:
+      results.HandOver(stack);
+  }
+}
 
 }  // namespace
 
@@ -277,7 +332,7 @@ void Call(const Form& form, bool on_cpu, StableIValue* stack) {
     Results results(arguments.first_tensor());
     status = tenon_call_into(form.op, arguments.arguments(), form.num_parameters, Results::Allocate,
                              &results);
-    if (status == 0) results.HandOver(stack);
+    if (status == 0) HandOver(form, results, stack);
   }
   if (status == AOTI_TORCH_FAILURE) TorchFailed(form, "allocate a result");
   if (status != 0) throw std::runtime_error(tenon_last_error());

@@ -21,6 +21,7 @@ struct Form {
   bool out = false;  // results are further arguments, and nothing is returned
   int num_parameters = 0;
   int num_results = 0;
+  int32_t result_kind = TENON_TENSOR;  // tenon_result_kind
   std::array<TenonParameter, kMaxArguments> parameters{};
 
   int num_arguments() const { return num_parameters + (out ? num_results : 0); }

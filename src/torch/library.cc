@@ -64,6 +64,7 @@ class Registration {
       form.num_parameters =
           static_cast<int>(tenon_parameters(form.op, form.parameters.data(), kMaxArguments));
       form.num_results = static_cast<int>(tenon_num_results(form.op));
+      form.result_kind = tenon_result_kind(form.op);
       if (form.num_parameters + form.num_results > kMaxArguments ||
           form.num_results > kMaxResults) {
         throw std::runtime_error(form.name + " has more arguments than the extension allows");

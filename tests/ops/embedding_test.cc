@@ -94,6 +94,20 @@ TEST(Functions, AreTheirOwnReference) {
   }
 }
 
+TEST(VocabShardIndices, PartsOfAPaddedVocabulary) {
+  const Op op = Op::Find("vocab_shard_indices");
+  const auto part = [&](int64_t num, int64_t org, int64_t padding, int64_t rank, int64_t ranks) {
+    return ValuesOf(op.Run({num, org, padding, rank, ranks})[0].tensor());
+  };
+  EXPECT_THAT(part(1026, 1010, 64, 0, 2), ElementsAre(0, 512, 0, 1010, 1026, 544));
+  EXPECT_THAT(part(1026, 1010, 64, 1, 2), ElementsAre(512, 1010, 14, 1026, 1026, 544));
+  EXPECT_THAT(part(100, 100, 64, 0, 1), ElementsAre(0, 100, 28, 100, 100, 128));
+  EXPECT_THAT(part(10, 10, 64, 3, 4), ElementsAre(10, 10, 16, 10, 10, 16));
+  EXPECT_THROW(part(1026, 1010, 64, 2, 2), UsageError);
+  EXPECT_THROW(part(1026, 1010, 64, 0, 7), UsageError);
+  EXPECT_THROW(part(1009, 1010, 64, 0, 2), UsageError);
+}
+
 TEST(PrefixCausalMask, TypesDecide) {
   Arena arena;
   const Tensor types = arena.Make(DType::kI64, {1, 4}, {0, 1, 0, 1});

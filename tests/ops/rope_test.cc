@@ -1,6 +1,7 @@
 // The rotary operators against each other, bit by bit, and against their formulas.
 #include <gmock/gmock.h>
 
+#include <bit>
 #include <cmath>
 
 #include "base/dtype.h"
@@ -248,6 +249,17 @@ TEST(RopeTables, Frequencies) {
     EXPECT_EQ(scaled.back(), base.back() / 32);
     for (size_t i = 1; i < scaled.size(); ++i) EXPECT_LT(scaled[i], scaled[i - 1]);
   }
+}
+
+TEST(RopeTables, ScaleOfTheAttention) {
+  const auto mscale = [](double scale, double factor) {
+    const Op op = Op::Find("yarn_get_mscale");
+    return std::bit_cast<double>(*op.Run({scale, factor})[0].tensor().ptr<int64_t>());
+  };
+  EXPECT_DOUBLE_EQ(mscale(32.0, 1.0), 1.3465735902799727);
+  EXPECT_DOUBLE_EQ(mscale(40.0, 0.707), 0.1 * 0.707 * std::log(40.0) + 1);
+  EXPECT_EQ(mscale(1.0, 5.0), 1.0);
+  EXPECT_EQ(mscale(0.5, 5.0), 1.0);
 }
 
 TEST(RopeTables, CosinesOfTheRoundedAngle) {

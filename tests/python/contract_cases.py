@@ -12,9 +12,13 @@ from tenon.torch import _infer
 
 FORMS = _contracts.forms()
 FUNCTIONAL = [name for name, (_, in_place) in FORMS.items() if in_place is None]
+# Those that return tensors, those of them that can write into given ones, and the others.
+TENSORS = [name for name in FUNCTIONAL if "tensor" in FORMS[name][0].results]
+WITH_OUT = [name for name in FUNCTIONAL if FORMS[name][0].out_schema]
+NUMBERS = [name for name in FUNCTIONAL if name not in TENSORS]
 IN_PLACE = [name for name, (_, in_place) in FORMS.items() if in_place is not None]
 LEAD = (3, 5)
-FIXED = {"group_name": "", "world_size": 1, "dim": -1}  # the group of one rank; any axis
+FIXED = {"group_name": "", "world_size": 1, "rank": 0, "dim": -1}  # the group of one rank; any axis
 
 
 class Case:
@@ -80,7 +84,8 @@ def _attribute(param, everything):
 
 def _sizes_of(param, value):
     if param.kind == "int_list":
-        return {f"{param.name}_{i}": item for i, item in enumerate(value)}
+        items = {f"{param.name}_{i}": item for i, item in enumerate(value)}
+        return {**items, f"{param.name}_count": len(value), f"{param.name}_sum": sum(value)}
     if param.size:
         return {param.size: param.choice_sizes[(param.choices or (False, True)).index(value)]}
     return {param.name: value} if param.kind == "int" and value is not None else {}
@@ -105,7 +110,9 @@ def _find(name, everything, storage):
             if value is None and not param.optional:
                 value = sizes.get(param.name, draw.choice((2, 4, 8)))
             if param.kind == "int_list":
-                value = [draw.choice((2, 4, 8)) for _ in range(param.length)]
+                value = [
+                    draw.choice((2, 4, 8)) for _ in range(param.length if param.length > 0 else 3)
+                ]
             attributes[param.name] = value
             sizes.update(_sizes_of(param, value))
         given = {p.name for p in contract.params if p.kind == "tensor"}

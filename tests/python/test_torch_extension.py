@@ -8,8 +8,18 @@ import pytest
 import tenon
 import tenon.torch
 import torch
-from contract_cases import FORMS, FUNCTIONAL, IN_PLACE, LEAD, call, cases
-from tenon import _calls
+from contract_cases import (
+    FORMS,
+    FUNCTIONAL,
+    IN_PLACE,
+    LEAD,
+    NUMBERS,
+    TENSORS,
+    WITH_OUT,
+    call,
+    cases,
+)
+from tenon import _calls, _functions
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 OPS = torch.ops.tenon
@@ -19,7 +29,8 @@ PRODUCTS = {"linear", "linear_act", "linear_act_and_mul", "linear_add"}
 PRODUCTS |= {name for name in FUNCTIONAL if name.endswith("_parallel_linear")}
 PRODUCTS |= {"all_gather_linear", "dsv4_o_proj", "linear_all_reduce_add_rms_norm", "lm_head_logits"}
 CHECKS = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
-every_functional = pytest.mark.parametrize("name", FUNCTIONAL)
+every_functional = pytest.mark.parametrize("name", TENSORS)
+every_with_out = pytest.mark.parametrize("name", WITH_OUT)
 every_in_place = pytest.mark.parametrize("name", IN_PLACE)
 every_storage = pytest.mark.parametrize("storage", STORAGES, ids=str)
 
@@ -66,6 +77,24 @@ def test_equals_the_c_abi(name, storage):
             same(got, expected)
 
 
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers(name):
+    for case in cases(name):
+        args, kwargs = call(case.values(), FORMS[name][0])
+        got = getattr(OPS, name)(*args, **kwargs)
+        assert type(got) in (float, list)
+        assert got == _functions.given_back(FORMS[name][0], through_c_abi(name, case.values()))
+
+        def function(x, args=args, kwargs=kwargs):
+            number = getattr(tenon.ops, name)(*args, **kwargs)
+            return x + (number if isinstance(number, float) else sum(number))
+
+        compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+        same(compiled(torch.ones(2)), function(torch.ones(2)))
+        with pytest.raises(TypeError, match=f"{name}: has no form that writes"):
+            getattr(tenon.ops, name)(*args, **kwargs, out=torch.ones(2))
+
+
 @every_functional
 def test_opcheck(name):
     for case in cases(name):
@@ -73,7 +102,7 @@ def test_opcheck(name):
         torch.library.opcheck(getattr(OPS, name).default, args, kwargs, test_utils=CHECKS)
 
 
-@every_functional
+@every_with_out
 def test_out_writes_into_the_callers_tensors(name):
     contract, _ = FORMS[name]
     for case in cases(name, torch.bfloat16):
@@ -94,7 +123,7 @@ def test_out_writes_into_the_callers_tensors(name):
             same(got, want)
 
 
-@every_functional
+@every_with_out
 def test_out_rows_may_be_strided(name):
     contract, _ = FORMS[name]
     case = cases(name)[1]
@@ -173,7 +202,7 @@ def test_no_rows_and_meta_tensors(name):
                 assert got.stride() == described.stride()
 
 
-@pytest.mark.parametrize("name", list(FORMS))
+@pytest.mark.parametrize("name", TENSORS + IN_PLACE)
 def test_one_compilation_serves_every_batch(name):
     contract, in_place = FORMS[name]
     for case in cases(contract.name, torch.bfloat16):
@@ -197,7 +226,7 @@ def test_one_compilation_serves_every_batch(name):
 
 
 def test_inductor_runs_every_operator_in_one_graph():
-    chosen = {name: cases(name, torch.bfloat16)[1].values((4,)) for name in FUNCTIONAL}
+    chosen = {name: cases(name, torch.bfloat16)[1].values((4,)) for name in TENSORS}
 
     def function(chosen):
         return {name: run(name, values) for name, values in chosen.items()}
