@@ -1,7 +1,8 @@
-// Computes  linear with weights that are spread over the ranks of a group: contracts say which
-// parts Traffic   that of linear, and what the group moves Mapping   products run on all threads,
-// the group on the calling one Numerics  each rank's product is rounded, then summed in float32 in
-// the order of ranks Limits    none
+// Computes  linear with weights that are spread over the ranks of a group, as the contracts say
+// Traffic   that of linear, and what the group moves
+// Mapping   products run on all threads, the group on the calling one
+// Numerics  each rank's product is rounded, then summed in float32 in the order of ranks
+// Limits    none
 #include "base/dtype.h"
 #include "base/error.h"
 #include "ops/comm/kernels.h"
