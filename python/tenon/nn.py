@@ -8,6 +8,13 @@ import torch
 from torch import Tensor, nn
 
 import tenon.torch  # registers the operators
+from tenon._linear import (
+    ColumnParallelLinear,
+    MergedColumnParallelLinear,
+    QKVParallelLinear,
+    ReplicatedLinear,
+    RowParallelLinear,
+)
 from tenon._rotary import (
     DeepseekScalingRotaryEmbedding,
     Llama3RotaryEmbedding,
@@ -15,22 +22,30 @@ from tenon._rotary import (
     RotaryEmbedding,
     YaRNScalingRotaryEmbedding,
 )
+from tenon._vocabulary import ParallelLMHead, VocabParallelEmbedding
 
 __all__ = [
+    "ColumnParallelLinear",
     "DeepseekScalingRotaryEmbedding",
     "GeluAndMul",
     "GemmaRMSNorm",
     "LayerNorm",
     "Llama3RotaryEmbedding",
     "MRotaryEmbedding",
+    "MergedColumnParallelLinear",
+    "ParallelLMHead",
+    "QKVParallelLinear",
     "QuickGELU",
     "RMSNorm",
     "RMSNormGated",
+    "ReplicatedLinear",
     "RotaryEmbedding",
+    "RowParallelLinear",
     "SiluAndMul",
     "SiluAndMulWithClamp",
     "SwigluOAIAndMul",
     "SwigluStepAndMul",
+    "VocabParallelEmbedding",
     "YaRNScalingRotaryEmbedding",
 ]
 

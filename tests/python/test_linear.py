@@ -1,0 +1,133 @@
+"""Linear layers and vocabularies of tenon.nn against plain PyTorch, on one rank and on several."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import tenon.nn as tnn
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+
+
+def sample(*shape, seed=0):
+    """Few bits, so that sums are exact in every order."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(-8, 8, shape, generator=generator) / 8
+
+
+def equal(got, expected):
+    torch.testing.assert_close(got, expected, rtol=0, atol=0)
+
+
+def load(layer, weight, bias=None, *shard):
+    layer.weight_loader(layer.weight, weight, *shard)
+    if bias is not None:
+        layer.weight_loader(layer.bias, bias, *shard)
+
+
+def check_linears(rank, size, group):
+    x, weight, bias = sample(2, 3, 16), sample(24, 16, seed=1), sample(24, seed=2)
+    full = F.linear(x, weight, bias)
+    column = tnn.ColumnParallelLinear(16, 24, group=group)
+    load(column, weight, bias)
+    equal(column(x)[0], full.chunk(size, -1)[rank])
+    gathered = tnn.ColumnParallelLinear(16, 24, gather_output=True, return_bias=False, group=group)
+    load(gathered, weight, bias)
+    equal(gathered(x), full)
+    row = tnn.RowParallelLinear(16, 24, group=group)
+    load(row, weight, bias)
+    equal(row(x.chunk(size, -1)[rank])[0], full)
+    whole = tnn.RowParallelLinear(16, 24, input_is_parallel=False, skip_bias_add=True, group=group)
+    load(whole, weight, bias)
+    y, left = whole(x)
+    equal(y + left, full)
+    part = tnn.RowParallelLinear(16, 24, bias=False, reduce_results=False, group=group)
+    load(part, weight)
+    mine = x.chunk(size, -1)[rank]
+    equal(part(mine)[0], F.linear(mine, weight.chunk(size, -1)[rank]))
+
+
+def check_merged(rank, size, group):
+    x, weight, bias = sample(5, 16), sample(24, 16, seed=1), sample(24, seed=2)
+    parts = F.linear(x, weight, bias).split([16, 8], -1)
+    expected = torch.cat([p.chunk(size, -1)[rank] for p in parts], -1)
+    merged = tnn.MergedColumnParallelLinear(16, [16, 8], group=group)
+    load(merged, weight, bias)
+    equal(merged(x)[0], expected)
+    merged.weight.zero_()
+    for shard, part in enumerate(weight.split([16, 8])):
+        merged.weight_loader(merged.weight, part, shard)
+    equal(merged(x)[0], expected)
+    # 4 query heads and 2 key heads of 4, values of 2: on 4 ranks two have the same key head.
+    qkv = tnn.QKVParallelLinear(16, 4, 4, 2, bias=False, v_head_size=2, group=group)
+    weight = sample(28, 16, seed=3)
+    load(qkv, weight)
+    q, k, v = F.linear(x, weight).split([16, 8, 4], -1)
+    heads = max(2 // size, 1)
+    first = rank * 2 // size
+    k, v = k[:, first * 4 : (first + heads) * 4], v[:, first * 2 : (first + heads) * 2]
+    equal(qkv(x)[0], torch.cat([q.chunk(size, -1)[rank], k, v], -1))
+
+
+def check_vocabulary(_rank, size, group):
+    table = sample(21, 8, seed=4)  # 19 original words and 2 added ones
+    embedding = tnn.VocabParallelEmbedding(21, 8, None, 19, 8, group=group)
+    load(embedding, table)
+    ids = torch.tensor([[0, 18, 19], [20, 7, 8]])
+    equal(embedding(ids), table[ids])
+    bias, x = sample(21, seed=5), sample(2, 3, 8, seed=6)
+    words = 21 if size == 1 else 19
+    head = tnn.ParallelLMHead(words, 8, True, None, 19, 8, group=group)
+    load(head, table[:words], bias[:words])
+    expected = F.linear(x, table[:19], bias[:19])
+    equal(head(x), expected)
+    tied = tnn.VocabParallelEmbedding(words, 8, None, 19, 8, group=group)
+    load(tied, table[:words])
+    equal(head.tie_weights(tied)(x), expected)
+    if size > 1:
+        with pytest.raises(ValueError, match="org_num_embeddings must be num_embeddings, 21"):
+            tnn.ParallelLMHead(21, 8, org_num_embeddings=19, padding_size=8, group=group)
+        with pytest.raises(ValueError, match="the same words"):
+            head.tie_weights(embedding)
+
+
+CHECKS = [check_linears, check_merged, check_vocabulary]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_one_rank(check):
+    check(0, 1, None)
+
+
+def test_replicated():
+    x, weight, bias = sample(2, 3, 16), sample(24, 16, seed=1), sample(24, seed=2)
+    layer = tnn.ReplicatedLinear(16, 24, skip_bias_add=True)
+    load(layer, weight, bias)
+    y, left = layer(x)
+    equal(y, F.linear(x, weight))
+    equal(left, bias)
+    with pytest.raises(ValueError, match="ReplicatedLinear: quant_config must be None"):
+        tnn.ReplicatedLinear(16, 24, quant_config="int8")
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_ranks(size):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += [f"--nproc-per-node={size}", str(pathlib.Path(__file__))]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("is done") == size, done.stdout + done.stderr
+
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    for run in CHECKS:
+        run(dist.get_rank(), dist.get_world_size(), dist.group.WORLD)
+    print(f"rank {dist.get_rank()} is done")
+    dist.destroy_process_group()
