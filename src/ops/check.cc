@@ -25,11 +25,17 @@ std::string DeviationFromReference(const Case& test) {
       tolerance = ToleranceOf(graph, graph.outputs()[i].value, outputs[i].dtype);
       const int products = CountProducts(graph, graph.outputs()[i].value);
       if (products > 0) {
-        tolerance = ProductTolerance(outputs[i].dtype, products,
-                                     ProductMagnitudes(fresh.call())[i].Values());
+        const Magnitudes magnitudes = ProductMagnitudes(fresh.call());
+        tolerance = ProductTolerance(outputs[i].dtype, products, magnitudes.of_all[i],
+                                     magnitudes.of_last[i]);
       }
       // A huge factor multiplies the error of a sum before it.
       tolerance.relative_to_row |= test.spec().fill == Fill::kAdversarial;
+    }
+    if (!has_body && call.op->contract().family() == "linear" && IsFloat(outputs[i].dtype)) {
+      const Magnitudes magnitudes = ProductMagnitudes(fresh.call());
+      tolerance =
+          ProductTolerance(outputs[i].dtype, 1, magnitudes.of_all[i], magnitudes.of_last[i]);
     }
     if (const std::string& scale = call.outputs[i].param->error_scale; !scale.empty()) {
       const Tensor& input = fresh.call().FindInput(scale)->view;

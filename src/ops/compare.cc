@@ -169,10 +169,17 @@ Tolerance ToleranceOf(const ir::Graph& graph, ir::NodeId id, DType dtype) {
   return tolerance;
 }
 
-Tolerance ProductTolerance(DType dtype, int products, std::vector<double> scales) {
+Tolerance ProductTolerance(DType dtype, int products, const ir::HostArray& of_all,
+                           const ir::HostArray& of_last) {
   const double unit = dtype == DType::kF32 ? 0x1p-23 : dtype == DType::kF16 ? 0x1p-10 : 0x1p-7;
+  constexpr double kSum = 0x1p-20;
   // What an earlier product stores may be a step off, which the last one multiplies.
-  return {unit, products > 1 ? 4 * unit : 0x1p-20, false, std::move(scales)};
+  const double stored = products > 1 ? 4 * unit / kSum : 0;
+  Tolerance tolerance{unit, kSum};
+  for (int64_t i = 0; i < of_all.numel(); ++i) {
+    tolerance.scales.push_back(of_all.Value(i) + stored * of_last.Value(i));
+  }
+  return tolerance;
 }
 
 int CountProducts(const ir::Graph& graph, ir::NodeId id) {

@@ -26,9 +26,10 @@ struct Tolerance {
 // the error of the terms, so the absolute part is relative to the row.
 Tolerance ToleranceOf(const ir::Graph& graph, ir::NodeId id, DType dtype);
 
-// Of an output behind `products` matrix products, one after the other, whose magnitudes
-// (ProductMagnitudes) are `scales`.
-Tolerance ProductTolerance(DType dtype, int products, std::vector<double> scales);
+// Of an output behind `products` matrix products, one after the other: 2^-20 of `of_all`, and four
+// units of what the last one makes of stored values (reference.h: Magnitudes).
+Tolerance ProductTolerance(DType dtype, int products, const ir::HostArray& of_all,
+                           const ir::HostArray& of_last);
 // Products on the longest way to the node; 0 where there is none.
 int CountProducts(const ir::Graph& graph, ir::NodeId id);
 

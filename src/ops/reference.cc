@@ -1,6 +1,7 @@
 #include "ops/reference.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/dtype.h"
 #include "base/error.h"
@@ -57,27 +58,24 @@ std::vector<ir::HostArray> Interpreted(const Resolved& call, const ir::Graph& gr
   return ir::Interpret(graph, inputs);
 }
 
-// Nodes that depend on a product, those products first that no other product depends on.
-std::vector<bool> BehindLastProducts(const ir::Graph& graph) {
-  const auto count = static_cast<ir::NodeId>(graph.nodes().size());
-  std::vector<int> products(static_cast<size_t>(count), 0);  // on the longest way to the node
+// Nodes that depend on a product; with `last` on the last of the products in a row only.
+std::vector<bool> BehindProducts(const ir::Graph& graph, bool last) {
+  std::vector<int> products;  // on the longest way to the node
   int most = 0;
-  for (ir::NodeId id = 0; id < count; ++id) {
-    int& own = products[static_cast<size_t>(id)];
-    for (ir::NodeId arg : graph.node(id).args) {
-      own = std::max(own, products[static_cast<size_t>(arg)]);
-    }
-    own += graph.node(id).op == ir::Op::kMatmul;
-    most = std::max(most, own);
+  for (const ir::Node& node : graph.nodes()) {
+    int own = 0;
+    for (ir::NodeId arg : node.args) own = std::max(own, products[static_cast<size_t>(arg)]);
+    products.push_back(own + (node.op == ir::Op::kMatmul));
+    most = std::max(most, products.back());
   }
   std::vector<bool> behind;
-  for (int own : products) behind.push_back(own == most);
+  for (int own : products) behind.push_back(own >= (last ? most : 1));
   return behind;
 }
 
-// The graph in which what meets the last products is a magnitude.
-ir::Graph MagnitudeGraph(const ir::Graph& graph) {
-  const std::vector<bool> behind = BehindLastProducts(graph);
+// The graph in which what meets those products is a magnitude.
+ir::Graph MagnitudeGraph(const ir::Graph& graph, bool last) {
+  const std::vector<bool> behind = BehindProducts(graph, last);
   ir::GraphCopy copy(graph);
   for (ir::NodeId id = 0; id < static_cast<ir::NodeId>(graph.nodes().size()); ++id) {
     ir::Node node = copy.Remapped(id);
@@ -104,8 +102,25 @@ std::vector<ir::HostArray> ReferenceValues(const Resolved& call) {
   return Interpreted(call, call.variant->graph);
 }
 
-std::vector<ir::HostArray> ProductMagnitudes(const Resolved& call) {
-  return Interpreted(call, MagnitudeGraph(call.variant->graph));
+Magnitudes ProductMagnitudes(const Resolved& call) {
+  if (call.op->contract().function() != nullptr) {
+    Resolved magnitudes = call;
+    std::vector<Buffer> buffers;
+    for (BoundInput& input : magnitudes.inputs) {
+      if (!input.present) continue;
+      const Buffer& dense = buffers.emplace_back(DenseCopy(input.view, input.view.dtype));
+      input.view = input.tensor = dense.tensor();
+      for (int64_t i = 0; i < input.tensor.numel(); ++i) {
+        const double value = LoadElement(input.tensor.data, input.tensor.dtype, i);
+        StoreElement(input.tensor.data, input.tensor.dtype, i, std::abs(value));
+      }
+    }
+    std::vector<ir::HostArray> values = FunctionValues(magnitudes);
+    return {values, values};
+  }
+  const ir::Graph& graph = call.variant->graph;
+  return {Interpreted(call, MagnitudeGraph(graph, /*last=*/false)),
+          Interpreted(call, MagnitudeGraph(graph, /*last=*/true))};
 }
 
 void RunReference(const Resolved& call, std::span<const Tensor> outputs) {

@@ -16,10 +16,15 @@ void LookUp(const Resolved& call, std::span<const Tensor> outputs);
 }
 
 namespace linear {
+void RunBatchMatmulTranspose(const Resolved& call, std::span<const Tensor> outputs);
+void RunGatedMlp(const Resolved& call, std::span<const Tensor> outputs);
 void RunLinear(const Resolved& call, std::span<const Tensor> outputs);
 void RunLinearAct(const Resolved& call, std::span<const Tensor> outputs);
 void RunLinearActAndMul(const Resolved& call, std::span<const Tensor> outputs);
 void RunLinearAdd(const Resolved& call, std::span<const Tensor> outputs);
+void RunMatmul(const Resolved& call, std::span<const Tensor> outputs);
+void RunNormGatedMlp(const Resolved& call, std::span<const Tensor> outputs);
+void RunQkvLinear(const Resolved& call, std::span<const Tensor> outputs);
 }  // namespace linear
 
 // Those of a structural operator, the best first.

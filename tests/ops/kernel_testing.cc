@@ -78,6 +78,10 @@ std::vector<Sizes> SizesOf(const Contract& contract, bool all) {
              {"world_size", 1},
              {"batch", 2},
              {"length", 5},
+             {"a0", 3},
+             {"a1", 4},
+             {"b0", 4},
+             {"b1", 5},
              {"rows", 12},
              {"hidden", 9},
              {"num_embeddings", 1026},
@@ -90,15 +94,18 @@ std::vector<Sizes> SizesOf(const Contract& contract, bool all) {
              {"added_vocab_start_index", 6},
              {"added_vocab_end_index", 9}}};
   }
-  if (HasSize(contract, "k")) {
-    return {{{"n", 7},
+  if (HasSize(contract, "k") || HasSize(contract, "v_head_size")) {
+    const int64_t n = contract.FindParam("add_residual") != nullptr ? 9 : 7;  // then k
+    return {{{"n", n},
              {"d", 5},
              {"k", 9},
              {"m", 4},
              {"batch", 3},
+             {"hidden", 9},
              {"num_heads", 4},
              {"num_kv_heads", 2},
-             {"head_size", 3}}};
+             {"head_size", 3},
+             {"v_head_size", 2}}};
   }
   if (HasSize(contract, "half")) return RopeSizes(all);
   if (HasSize(contract, "group_size")) {

@@ -92,6 +92,55 @@ TEST_P(ProductTest, NothingToAdd) {
   }
 }
 
+TEST(Product, CompositionsMatchTheReference) {
+  for (const char* op : {"gated_mlp", "norm_gated_mlp", "qkv_linear", "batch_matmul_transpose"}) {
+    for (const CaseSpec& plain : PlainCases(op)) {
+      for (int64_t rows : {0, 1, 5, 40}) {
+        for (DType storage : kStorages) {
+          CaseSpec spec = plain;
+          spec.lead = {rows};
+          if (spec.sizes.contains("m")) spec.sizes["m"] = rows + 1;
+          spec.storage = storage;
+          spec.param = rows % 2 ? storage : DType::kF32;
+          for (Layout layout : {Layout::kDense, Layout::kLastStride, Layout::kRowGaps}) {
+            spec.layout = layout;
+            SCOPED_TRACE(CaseText(spec));
+            Case test(spec);
+            Dispatch(test.call(), test.OutputViews());
+            EXPECT_TRUE(test.GuardsIntact());
+            ExpectMatchesReference(test);
+            if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Product, MatmulMatchesItsFunction) {
+  for (const std::vector<int64_t>& lead : {std::vector<int64_t>{}, {3}, {2, 3}}) {
+    for (int turned = 0; turned < 4; ++turned) {
+      for (DType storage : kStorages) {
+        CaseSpec spec;
+        spec.op = "matmul";
+        spec.lead = lead;
+        spec.storage = storage;
+        spec.param = DType::kF32;
+        spec.attributes["transpose_a"] = turned % 2 != 0;
+        spec.attributes["transpose_b"] = turned / 2 != 0;
+        spec.sizes = {{"a0", 19}, {"a1", 33}, {"b0", 33}, {"b1", 21}};
+        if (turned % 2) std::swap(spec.sizes["a0"], spec.sizes["a1"]);
+        if (turned / 2) std::swap(spec.sizes["b0"], spec.sizes["b1"]);
+        spec.given.insert("bias");
+        SCOPED_TRACE(CaseText(spec));
+        Case test(spec);
+        Dispatch(test.call(), test.OutputViews());
+        ExpectMatchesReference(test);
+      }
+    }
+  }
+}
+
 TEST(Product, ATransposedWeightIsRead) {
   for (int64_t rows : {1, 3, 40}) {
     const Buffer x({DType::kF32, {rows, 6}});

@@ -25,7 +25,17 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 OPS = torch.ops.tenon
 STORAGES = [torch.float32, torch.bfloat16]
 # Batch and stride invariance are promised only by the products that say so in their names.
-PRODUCTS = {"linear", "linear_act", "linear_act_and_mul", "linear_add"}
+PRODUCTS = {
+    "batch_matmul_transpose",
+    "gated_mlp",
+    "linear",
+    "linear_act",
+    "linear_act_and_mul",
+    "linear_add",
+    "matmul",
+    "norm_gated_mlp",
+    "qkv_linear",
+}
 PRODUCTS |= {name for name in FUNCTIONAL if name.endswith("_parallel_linear")}
 PRODUCTS |= {"all_gather_linear", "dsv4_o_proj", "linear_all_reduce_add_rms_norm", "lm_head_logits"}
 CHECKS = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
@@ -176,7 +186,8 @@ def test_strided_and_expanded_inputs(name, storage):
                 strided[param.name].copy_(value)
         for got, want in zip(run(name, strided), expected):
             if name in PRODUCTS:  # another kernel, another order of the sum
-                torch.testing.assert_close(got, want)
+                bound = 1e-4 if storage == torch.float32 else 1.6e-2
+                torch.testing.assert_close(got, want, rtol=bound, atol=bound)
             else:
                 same(got, want)
         rows = [p for p in contract.params if p.shapes and p.shapes[0].lead]

@@ -5,10 +5,13 @@
 // Limits    none
 #include "ops/linear/product.h"
 
+#include <algorithm>
 #include <optional>
 
+#include "base/dtype.h"
 #include "ops/dense.h"
 #include "ops/structural.h"
+#include "tenon/op.h"
 
 namespace tenon::ops::linear {
 namespace {
@@ -134,6 +137,147 @@ void RunLinearActAndMul(const Resolved& call, std::span<const Tensor> outputs) {
   operands.act = cpu::ActOf(Word(call, "act"));
   operands.gate = GateOf(Word(call, "act"));
   Multiply(operands, outputs[0]);
+}
+
+namespace {
+
+// What a product stores for the next one.
+class Hidden {
+ public:
+  Hidden(const Tensor& like, int64_t width) {
+    TensorSpec spec{like.dtype, {like.shape().begin(), like.shape().end()}};
+    spec.shape.back() = width;
+    buffer_.emplace(spec);
+  }
+  const Tensor& tensor() const { return buffer_->tensor(); }
+
+ private:
+  std::optional<Buffer> buffer_;
+};
+
+void RunMlp(const Resolved& call, const Tensor& x, const Tensor& residual, const Tensor& y) {
+  const std::string_view act = Word(call, "act");
+  const Hidden hidden(x, call.sizes.at("d"));
+  Multiply({x, GivenOrNone(call, "gate_up_weight"), GivenOrNone(call, "gate_up_bias"), Tensor(),
+            cpu::ActOf(act), GateOf(act)},
+           hidden.tensor());
+  Multiply({hidden.tensor(), GivenOrNone(call, "down_weight"), GivenOrNone(call, "down_bias"),
+            residual, cpu::Act::kNone, cpu::Gate::kNone},
+           y);
+}
+
+void RunNorm(const Resolved& call, const Tensor& x, const Tensor& y) {
+  const std::string norm(Word(call, "norm"));
+  const Tensor weight = GivenOrNone(call, "norm_weight");
+  const Tensor bias = GivenOrNone(call, "norm_bias");
+  std::vector<std::pair<std::string, Argument>> named = {
+      {"x", x}, {"weight", weight}, {"eps", std::get<double>(call.attributes.at("eps"))}};
+  if (norm == "gemma_rms_norm") {
+    named.emplace_back("weight_offset", 1.0);
+  }
+  if (bias.data != nullptr) named.emplace_back("bias", bias);
+  const Op op = Op::Find(norm == "layer_norm" ? norm : "rms_norm");
+  const std::vector<Argument> arguments = op.Arrange(named);
+  op.Run(std::span<const Argument>(arguments), std::span<const Tensor>(&y, 1));
+}
+
+}  // namespace
+
+void RunGatedMlp(const Resolved& call, std::span<const Tensor> outputs) {
+  RunMlp(call, call.inputs[0].tensor, GivenOrNone(call, "residual"), outputs[0]);
+}
+
+void RunNormGatedMlp(const Resolved& call, std::span<const Tensor> outputs) {
+  const Tensor& x = call.inputs[0].tensor;
+  const Hidden normalised(x, x.size(-1));
+  RunNorm(call, x, normalised.tensor());
+  const bool adds = std::get<bool>(call.attributes.at("add_residual"));
+  RunMlp(call, normalised.tensor(), adds ? x : Tensor(), outputs[0]);
+}
+
+void RunQkvLinear(const Resolved& call, std::span<const Tensor> outputs) {
+  Operands operands = Common(call);
+  int64_t row = 0;
+  for (const Tensor& y : outputs) {
+    Operands part = operands;
+    const int64_t item = ItemSize(part.weight.dtype);
+    part.weight.data = part.weight.ptr<char>() + row * part.weight.strides[0] * item;
+    if (part.bias.data != nullptr) {
+      part.bias.data =
+          part.bias.ptr<char>() + row * part.bias.strides[0] * ItemSize(part.bias.dtype);
+    }
+    Multiply(part, y);
+    row += y.size(-1);
+  }
+}
+
+void RunBatchMatmulTranspose(const Resolved& call, std::span<const Tensor> outputs) {
+  const Tensor& a = call.inputs[0].tensor;
+  const Tensor& b = call.inputs[1].tensor;
+  const Tensor& y = outputs[0];
+  cpu::Gemm gemm;
+  gemm.dtype = y.dtype;
+  gemm.batch = a.sizes[1];
+  gemm.m = a.sizes[0];
+  gemm.n = b.sizes[2];
+  gemm.k = a.sizes[2];
+  gemm.a = {a.data, a.strides[0], a.strides[2], a.strides[1]};
+  gemm.b = {b.data, b.strides[2], b.strides[1], b.strides[0]};
+  gemm.c = {y.data, y.strides[0], y.strides[2], y.strides[1]};
+  cpu::RunGemm(gemm);
+}
+
+namespace {
+
+// Without its first axis, at `index`.
+Tensor At(const Tensor& tensor, int64_t index) {
+  Tensor part = tensor;
+  part.data = part.ptr<char>() + index * tensor.strides[0] * ItemSize(tensor.dtype);
+  --part.rank;
+  std::copy_n(tensor.sizes.begin() + 1, part.rank, part.sizes.begin());
+  std::copy_n(tensor.strides.begin() + 1, part.rank, part.strides.begin());
+  return part;
+}
+
+// One batch of matrices.
+void MultiplyBatch(const MatmulOperands& of, const Tensor& y) {
+  cpu::Gemm gemm;
+  gemm.dtype = y.dtype;
+  gemm.batch = y.sizes[0];
+  gemm.m = y.sizes[1];
+  gemm.n = y.sizes[2];
+  gemm.k = of.a.sizes[2];
+  gemm.a = {of.a.data, of.a.strides[1], of.a.strides[2], of.a.strides[0]};
+  gemm.b = {of.b.data, of.b.strides[1], of.b.strides[2], of.b.strides[0]};
+  gemm.c = {y.data, y.strides[1], y.strides[2], y.strides[0]};
+  gemm.bias = of.bias.data;
+  gemm.bias_dtype = of.bias.dtype;
+  gemm.bias_step = of.bias.strides[0];
+  cpu::RunGemm(gemm);
+}
+
+void MultiplyAll(const MatmulOperands& of, const Tensor& y) {
+  const bool one_matrix = std::all_of(of.b.strides.begin(), of.b.strides.begin() + of.b.rank - 2,
+                                      [](int64_t stride) { return stride == 0; });
+  if (one_matrix) {
+    Tensor weight = of.b;
+    while (weight.rank > 2) weight = At(weight, 0);
+    Multiply({of.a, weight, of.bias, Tensor(), cpu::Act::kNone, cpu::Gate::kNone}, y);
+    return;
+  }
+  if (y.rank == 3) return MultiplyBatch(of, y);
+  MatmulOperands part = of;
+  for (int64_t i = 0; i < y.sizes[0]; ++i) {
+    part.a = At(of.a, i);
+    part.b = At(of.b, i);
+    MultiplyAll(part, At(y, i));
+  }
+}
+
+}  // namespace
+
+void RunMatmul(const Resolved& call, std::span<const Tensor> outputs) {
+  if (outputs[0].numel() > 0) MultiplyAll(MatmulOperands(call), outputs[0]);
 }
 
 }  // namespace tenon::ops::linear

@@ -38,6 +38,15 @@ struct Operands {
 };
 void Multiply(const Operands& operands, const Tensor& y);
 
+// Views of a matmul: a [..., m, k] and b [..., n, k]; b's leading axes are those of a, with stride
+// 0 where it has none or one of size 1.
+struct MatmulOperands {
+  explicit MatmulOperands(const Resolved& call);
+  Tensor a;
+  Tensor b;
+  Tensor bias;  // no data: none
+};
+
 // The tensor that was given for `name`, or one without data.
 Tensor GivenOrNone(const Resolved& call, std::string_view name);
 
