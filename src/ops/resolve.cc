@@ -32,7 +32,7 @@ class Resolver {
     MoveAxis();
     SolveShapes(call_, name_);
     CompleteAttributes();
-    CheckRequirements();
+    CheckRequirements(call_, name_);
     if (contract_.has_body()) call_.variant = &call_.op->FindVariant(choices_);
     BindOutputs();
     CheckWrittenInputs(call_);
@@ -287,29 +287,6 @@ class Resolver {
                                 : ir::Dim(param.absent_size).Eval(call_.sizes);
       call_.sizes[param.name] = value;
       call_.attributes[param.name] = value;
-    }
-  }
-
-  void CheckRequirements() const {
-    for (const Requirement& r : contract_.requirements()) {
-      const int64_t left = r.left.Eval(call_.sizes);
-      const int64_t right = r.right.Eval(call_.sizes);
-      const bool holds = r.compare == Compare::kEq   ? left == right
-                         : r.compare == Compare::kLe ? left <= right
-                                                     : left != 0 && right % left == 0;
-      TENON_CHECK(holds, "{}: {}, got {} and {}", name_, r.sentence, left, right);
-    }
-    for (const Param& param : contract_.params()) {
-      if (!param.none_with.empty()) {
-        const auto& word = std::get<std::string>(call_.attributes.at(param.none_with));
-        TENON_CHECK(word != param.none_when || !call_.FindInput(param.name)->present,
-                    "{}: {} must be None when {} is {}", name_, param.name, param.none_with, word);
-      }
-      for (const std::string& tensor : param.zero_without) {
-        const double value = std::get<double>(call_.attributes.at(param.name));
-        TENON_CHECK(value == 0 || call_.FindInput(tensor)->present,
-                    "{}: {} must be 0 when {} is None, got {}", name_, param.name, tensor, value);
-      }
     }
   }
 

@@ -279,6 +279,30 @@ class ShapeSolver {
 
 void SolveShapes(Resolved& call, std::string_view name) { ShapeSolver(call, name).Run(); }
 
+void CheckRequirements(const Resolved& call, std::string_view name) {
+  const Contract& contract = call.op->contract();
+  for (const Requirement& r : contract.requirements()) {
+    const int64_t left = r.left.Eval(call.sizes);
+    const int64_t right = r.right.Eval(call.sizes);
+    const bool holds = r.compare == Compare::kEq   ? left == right
+                       : r.compare == Compare::kLe ? left <= right
+                                                   : left != 0 && right % left == 0;
+    TENON_CHECK(holds, "{}: {}, got {} and {}", name, r.sentence, left, right);
+  }
+  for (const Param& param : contract.params()) {
+    if (!param.none_with.empty()) {
+      const auto& word = std::get<std::string>(call.attributes.at(param.none_with));
+      TENON_CHECK(word != param.none_when || !call.FindInput(param.name)->present,
+                  "{}: {} must be None when {} is {}", name, param.name, param.none_with, word);
+    }
+    for (const std::string& tensor : param.zero_without) {
+      const double value = std::get<double>(call.attributes.at(param.name));
+      TENON_CHECK(value == 0 || call.FindInput(tensor)->present,
+                  "{}: {} must be 0 when {} is None, got {}", name, param.name, tensor, value);
+    }
+  }
+}
+
 Tensor BodyView(const Tensor& tensor, int lead_rank, const Shape& shape,
                 const std::vector<ir::Axis>& axes, const ir::Bindings& sizes) {
   Tensor view = tensor;

@@ -13,6 +13,9 @@ namespace tenon::ops {
 // replaces the views by what the body sees.
 void SolveShapes(Resolved& call, std::string_view name);
 
+// What the contract demands of the sizes and attributes of a call.
+void CheckRequirements(const Resolved& call, std::string_view name);
+
 // A tensor that the contract describes as `shape` as one with the body's axes.
 Tensor BodyView(const Tensor& tensor, int lead_rank, const Shape& shape,
                 const std::vector<ir::Axis>& axes, const ir::Bindings& sizes);

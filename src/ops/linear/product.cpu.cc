@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "base/dtype.h"
+#include "ops/composition.h"
 #include "ops/dense.h"
 #include "ops/structural.h"
-#include "tenon/op.h"
 
 namespace tenon::ops::linear {
 namespace {
@@ -167,18 +167,18 @@ void RunMlp(const Resolved& call, const Tensor& x, const Tensor& residual, const
 }
 
 void RunNorm(const Resolved& call, const Tensor& x, const Tensor& y) {
-  const std::string norm(Word(call, "norm"));
-  const Tensor weight = GivenOrNone(call, "norm_weight");
-  const Tensor bias = GivenOrNone(call, "norm_bias");
-  std::vector<std::pair<std::string, Argument>> named = {
-      {"x", x}, {"weight", weight}, {"eps", std::get<double>(call.attributes.at("eps"))}};
-  if (norm == "gemma_rms_norm") {
-    named.emplace_back("weight_offset", 1.0);
+  const std::string_view norm = Word(call, "norm");
+  const Argument weight = Given(call, "norm_weight");
+  const Argument bias = Given(call, "norm_bias");
+  const Argument eps = NumberOf(call, "eps");
+  if (norm == "layer_norm") {
+    const Argument arguments[] = {x, weight, bias, eps};
+    Invoke(norm, arguments, {&y, 1});
+    return;
   }
-  if (bias.data != nullptr) named.emplace_back("bias", bias);
-  const Op op = Op::Find(norm == "layer_norm" ? norm : "rms_norm");
-  const std::vector<Argument> arguments = op.Arrange(named);
-  op.Run(std::span<const Argument>(arguments), std::span<const Tensor>(&y, 1));
+  const double offset = norm == "gemma_rms_norm" ? 1.0 : 0.0;
+  const Argument arguments[] = {x, weight, eps, bias, {}, offset};
+  Invoke("rms_norm", arguments, {&y, 1});
 }
 
 }  // namespace
