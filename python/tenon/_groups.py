@@ -2,6 +2,7 @@
 
 import ctypes
 import datetime
+import weakref
 
 import torch
 import torch.distributed as dist
@@ -44,13 +45,20 @@ def register_group(name, process_group):
     rank, size = dist.get_rank(process_group), dist.get_world_size(process_group)
     if rank < 0:
         raise ValueError(f"this process is not in the group {name}")
+    # What is kept here would outlive destroy_process_group, and the group's threads would then be
+    # running when the process ends: "terminate called without an active exception".
+    reference = weakref.ref(process_group)
+
+    def group():
+        if (alive := reference()) is None:
+            raise RuntimeError(f"the process group {name} has been destroyed")
+        return alive
 
     def gather(out, sent):
-        parts = list(out.chunk(size))
-        return dist.all_gather(parts, sent, group=process_group, async_op=True)
+        return dist.all_gather(list(out.chunk(size)), sent, group=group(), async_op=True)
 
     def exchange(out, sent):
-        return dist.all_to_all_single(out, sent, group=process_group, async_op=True)
+        return dist.all_to_all_single(out, sent, group=group(), async_op=True)
 
     transport = _library.Transport(
         rank,

@@ -129,5 +129,8 @@ if __name__ == "__main__":
     dist.init_process_group("gloo")
     for run in CHECKS:
         run(dist.get_rank(), dist.get_world_size(), dist.group.WORLD)
-    print(f"rank {dist.get_rank()} is done")
+    name, rank = dist.group.WORLD.group_name, dist.get_rank()
     dist.destroy_process_group()
+    with pytest.raises(RuntimeError, match="has been destroyed"):
+        torch.ops.tenon.all_reduce(torch.ones(2), name)
+    print(f"rank {rank} is done")
