@@ -10,6 +10,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 import tenon.torch  # registers the operators
+from tenon._ranks import OnRanks
 
 _ops = tenon.torch.ops
 
@@ -20,7 +21,7 @@ def _divide(layer: str, what: str, size: int, parts: int) -> int:
     return size // parts
 
 
-class _LinearBase(nn.Module):
+class _LinearBase(OnRanks):
     def __init__(
         self,
         input_size: int,
@@ -32,18 +33,12 @@ class _LinearBase(nn.Module):
         return_bias: bool,
         group: dist.ProcessGroup | None,
     ) -> None:
-        super().__init__()
-        if quant_config is not None:
-            raise ValueError(f"{type(self).__name__}: quant_config must be None")
+        super().__init__(quant_config, prefix, group)
         self.input_size = input_size
         self.output_size = output_size
         self.skip_bias_add = skip_bias_add
         self.params_dtype = params_dtype
-        self.prefix = prefix
         self.return_bias = return_bias
-        self.tp_rank = dist.get_rank(group) if group is not None else 0
-        self.tp_size = dist.get_world_size(group) if group is not None else 1
-        self.group_name = group.group_name if group is not None else ""
 
     def _create(self, rows: int, columns: int, bias: bool) -> None:
         weight = torch.empty(rows, columns, dtype=self.params_dtype)
@@ -51,14 +46,17 @@ class _LinearBase(nn.Module):
         zeros = torch.zeros(rows, dtype=self.params_dtype)
         self.bias = nn.Parameter(zeros, requires_grad=False) if bias else None
 
-    def _finish(self, x: Tensor, y: Tensor) -> Tensor | tuple[Tensor, Tensor | None]:
+    def _multiply(self, x: Tensor) -> Tensor | tuple[Tensor, Tensor | None]:
+        rows = x.reshape(-1, x.shape[-1])
+        bias = None if self.skip_bias_add else self.bias
+        if self.tp_size == 1:
+            y = _ops.linear(rows, self.weight, bias)
+        else:
+            y = self._multiply_on_ranks(rows, bias)
         y = y.view(*x.shape[:-1], y.shape[-1])
         if not self.return_bias:
             return y
         return y, self.bias if self.skip_bias_add else None
-
-    def _added_bias(self) -> Tensor | None:
-        return None if self.skip_bias_add else self.bias
 
     def extra_repr(self) -> str:
         return (
@@ -99,8 +97,7 @@ class ReplicatedLinear(_LinearBase):
         param.copy_(loaded_weight)
 
     def forward(self, x: Tensor) -> Tensor | tuple[Tensor, Tensor | None]:
-        rows = x.reshape(-1, x.shape[-1])
-        return self._finish(x, _ops.linear(rows, self.weight, self._added_bias()))
+        return self._multiply(x)
 
 
 class ColumnParallelLinear(_LinearBase):
@@ -143,19 +140,13 @@ class ColumnParallelLinear(_LinearBase):
         """loaded_weight: [output_size, input_size], or [output_size] for the bias."""
         param.copy_(loaded_weight.chunk(self.tp_size)[self.tp_rank])
 
-    def forward(self, input_: Tensor) -> Tensor | tuple[Tensor, Tensor | None]:
-        rows = input_.reshape(-1, input_.shape[-1])
-        if self.tp_size == 1:
-            return self._finish(input_, _ops.linear(rows, self.weight, self._added_bias()))
-        y = _ops.column_parallel_linear(
-            rows,
-            self.weight,
-            self._added_bias(),
-            self.gather_output,
-            self.tp_size,
-            self.group_name,
+    def _multiply_on_ranks(self, rows: Tensor, bias: Tensor | None) -> Tensor:
+        return _ops.column_parallel_linear(
+            rows, self.weight, bias, self.gather_output, self.tp_size, self.group_name
         )
-        return self._finish(input_, y)
+
+    def forward(self, input_: Tensor) -> Tensor | tuple[Tensor, Tensor | None]:
+        return self._multiply(input_)
 
 
 class MergedColumnParallelLinear(ColumnParallelLinear):
@@ -329,17 +320,11 @@ class RowParallelLinear(_LinearBase):
             loaded_weight = loaded_weight.chunk(self.tp_size, 1)[self.tp_rank]
         param.copy_(loaded_weight)
 
-    def forward(self, input_: Tensor) -> Tensor | tuple[Tensor, Tensor | None]:
-        rows = input_.reshape(-1, input_.shape[-1])
-        if self.tp_size == 1:
-            return self._finish(input_, _ops.linear(rows, self.weight, self._added_bias()))
-        y = _ops.row_parallel_linear(
-            rows,
-            self.weight,
-            self._added_bias(),
-            self.input_is_parallel,
-            "all_reduce" if self.reduce_results else "none",
-            self.tp_size,
-            self.group_name,
+    def _multiply_on_ranks(self, rows: Tensor, bias: Tensor | None) -> Tensor:
+        reduce = "all_reduce" if self.reduce_results else "none"
+        return _ops.row_parallel_linear(
+            rows, self.weight, bias, self.input_is_parallel, reduce, self.tp_size, self.group_name
         )
-        return self._finish(input_, y)
+
+    def forward(self, input_: Tensor) -> Tensor | tuple[Tensor, Tensor | None]:
+        return self._multiply(input_)

@@ -97,18 +97,14 @@ class Llama3RotaryEmbedding(RotaryEmbedding):
         return _ops.llama3_inv_freq(self.rotary_dim, base, *self._scaling)
 
 
-def _yarn_mscale(scale: float, mscale: float) -> float:
-    return 1.0 if scale <= 1 else 0.1 * mscale * math.log(scale) + 1.0
-
-
 def _attention_factor(
     scale: float, mscale: float | None, mscale_all_dim: float | None, given: float | None
 ) -> float:
     if given is not None:
         return float(given)
     if mscale and mscale_all_dim:
-        return _yarn_mscale(scale, mscale) / _yarn_mscale(scale, mscale_all_dim)
-    return _yarn_mscale(scale, 1.0)
+        return _ops.yarn_get_mscale(scale, mscale) / _ops.yarn_get_mscale(scale, mscale_all_dim)
+    return _ops.yarn_get_mscale(scale, 1.0)
 
 
 class YaRNScalingRotaryEmbedding(RotaryEmbedding):
@@ -173,8 +169,8 @@ class DeepseekScalingRotaryEmbedding(RotaryEmbedding):
         init_cache: bool = True,
     ) -> None:
         self.scaling_factor = scaling_factor
-        over = _yarn_mscale(scaling_factor, mscale_all_dim)
-        self.mscale = _yarn_mscale(scaling_factor, mscale) / over
+        over = _ops.yarn_get_mscale(scaling_factor, mscale_all_dim)
+        self.mscale = _ops.yarn_get_mscale(scaling_factor, mscale) / over
         self._betas = (float(beta_fast), float(beta_slow), True)
         super().__init__(
             head_size, rotary_dim, max_position_embeddings, base, is_neox_style, dtype, init_cache

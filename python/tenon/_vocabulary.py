@@ -5,11 +5,12 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 import tenon.torch  # registers the operators
+from tenon._ranks import OnRanks
 
 _ops = tenon.torch.ops
 
 
-class VocabParallelEmbedding(nn.Module):
+class VocabParallelEmbedding(OnRanks):
     """[...] ids -> [..., embedding_dim]: the rows of the weight, which are spread over the ranks.
 
     weight: [rows of this rank, embedding_dim]: its original words, padding, its added words,
@@ -29,17 +30,10 @@ class VocabParallelEmbedding(nn.Module):
         disable_tp: bool = False,
         group: dist.ProcessGroup | None = None,
     ) -> None:
-        super().__init__()
-        if quant_config is not None:
-            raise ValueError(f"{type(self).__name__}: quant_config must be None")
-        group = None if disable_tp else group
-        self.tp_rank = dist.get_rank(group) if group is not None else 0
-        self.tp_size = dist.get_world_size(group) if group is not None else 1
-        self.group_name = group.group_name if group is not None else ""
+        super().__init__(quant_config, prefix, None if disable_tp else group)
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.org_vocab_size = num_embeddings if org_num_embeddings is None else org_num_embeddings
-        self.prefix = prefix
         *self.shard_indices, rows = _ops.vocab_shard_indices(
             num_embeddings, self.org_vocab_size, padding_size, self.tp_rank, self.tp_size
         )

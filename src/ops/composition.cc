@@ -50,12 +50,6 @@ bool SlicesInOrder(const Tensor& tensor, int axis) {
   return before == 1 && IsContiguous(tensor);
 }
 
-const ir::AttrValue& AttributeOf(const Resolved& call, std::string_view name) {
-  const auto it = call.attributes.find(std::string(name));
-  TENON_ASSERT(it != call.attributes.end(), "{} has no attribute {}", call.name(), name);
-  return it->second;
-}
-
 }  // namespace
 
 void Invoke(std::string_view op, std::span<const Argument> arguments,
@@ -95,19 +89,6 @@ void InGroup(const Resolved& call, const std::function<void(Communicator& group)
 Argument Given(const Resolved& call, std::string_view tensor) {
   const BoundInput& input = *call.FindInput(tensor);
   return input.present ? Argument(input.tensor) : Argument();
-}
-
-int64_t IntOf(const Resolved& call, std::string_view attribute) {
-  return std::get<int64_t>(AttributeOf(call, attribute));
-}
-bool FlagOf(const Resolved& call, std::string_view attribute) {
-  return std::get<bool>(AttributeOf(call, attribute));
-}
-double NumberOf(const Resolved& call, std::string_view attribute) {
-  return std::get<double>(AttributeOf(call, attribute));
-}
-const std::string& WordOf(const Resolved& call, std::string_view attribute) {
-  return std::get<std::string>(AttributeOf(call, attribute));
 }
 
 Tensor AsGiven(const Resolved& call, const Tensor& output) {

@@ -23,10 +23,6 @@ std::vector<Buffer> Invoke(std::string_view op, std::span<const Argument> argume
 void InGroup(const Resolved& call, const std::function<void(Communicator& group)>& fn);
 
 Argument Given(const Resolved& call, std::string_view tensor);  // None when it is not there
-int64_t IntOf(const Resolved& call, std::string_view attribute);
-bool FlagOf(const Resolved& call, std::string_view attribute);
-double NumberOf(const Resolved& call, std::string_view attribute);
-const std::string& WordOf(const Resolved& call, std::string_view attribute);
 
 // A result as the caller has it: an axis that the contract sees last is back in its place.
 Tensor AsGiven(const Resolved& call, const Tensor& output);

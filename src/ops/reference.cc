@@ -36,10 +36,6 @@ std::vector<ir::HostArray> FunctionValues(const Resolved& call) {
   return values;
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<ir::HostArray> Interpreted(const Resolved& call, const ir::Graph& graph) {
   ir::RunInputs inputs;
   inputs.sizes = call.sizes;

@@ -54,6 +54,20 @@ struct Resolved {
   const BoundInput* FindInput(std::string_view name) const;
 };
 
+// An attribute of the call by its name, as its kind.
+inline int64_t IntOf(const Resolved& call, const std::string& attribute) {
+  return std::get<int64_t>(call.attributes.at(attribute));
+}
+inline bool FlagOf(const Resolved& call, const std::string& attribute) {
+  return std::get<bool>(call.attributes.at(attribute));
+}
+inline double NumberOf(const Resolved& call, const std::string& attribute) {
+  return std::get<double>(call.attributes.at(attribute));
+}
+inline const std::string& WordOf(const Resolved& call, const std::string& attribute) {
+  return std::get<std::string>(call.attributes.at(attribute));
+}
+
 Resolved Resolve(const OperatorForm& form, std::span<const Argument> arguments);
 
 // The part of Resolve that depends on where the tensors lie: what an in-place form writes shares no

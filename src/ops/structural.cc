@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ops/comm/kernels.h"
 
 namespace tenon::ops {
 namespace {

@@ -7,13 +7,31 @@
 
 namespace tenon::ops {
 
+namespace comm {
+void RunAllGather(const Resolved& call, std::span<const Tensor> outputs);
+void RunAllGatherLinear(const Resolved& call, std::span<const Tensor> outputs);
+void RunAllReduce(const Resolved& call, std::span<const Tensor> outputs);
+void RunAllReduceAddRmsNorm(const Resolved& call, std::span<const Tensor> outputs);
+void RunAllReduceRmsNorm(const Resolved& call, std::span<const Tensor> outputs);
+void RunAllToAll(const Resolved& call, std::span<const Tensor> outputs);
+void RunColumnParallelLinear(const Resolved& call, std::span<const Tensor> outputs);
+void RunDsv4OProj(const Resolved& call, std::span<const Tensor> outputs);
+void RunLinearAllReduceAddRmsNorm(const Resolved& call, std::span<const Tensor> outputs);
+void RunOProjRowParallelLinear(const Resolved& call, std::span<const Tensor> outputs);
+void RunReduceScatter(const Resolved& call, std::span<const Tensor> outputs);
+void RunRowParallelLinear(const Resolved& call, std::span<const Tensor> outputs);
+}  // namespace comm
+
 namespace quant {
 void RunDynamicScaledFp8Quant(const Resolved& call, std::span<const Tensor> outputs);
 }
 
 namespace embedding {
 void LookUp(const Resolved& call, std::span<const Tensor> outputs);
-}
+void RunEmbeddingTp(const Resolved& call, std::span<const Tensor> outputs);
+void RunLmHeadAllToAll(const Resolved& call, std::span<const Tensor> outputs);
+void RunLmHeadLogits(const Resolved& call, std::span<const Tensor> outputs);
+}  // namespace embedding
 
 namespace linear {
 void RunBatchMatmulTranspose(const Resolved& call, std::span<const Tensor> outputs);
@@ -26,6 +44,10 @@ void RunMatmul(const Resolved& call, std::span<const Tensor> outputs);
 void RunNormGatedMlp(const Resolved& call, std::span<const Tensor> outputs);
 void RunQkvLinear(const Resolved& call, std::span<const Tensor> outputs);
 }  // namespace linear
+
+namespace rope {
+void RunSplitQkvTpRmsNormRope(const Resolved& call, std::span<const Tensor> outputs);
+}
 
 // Those of a structural operator, the best first.
 std::span<const Kernel> StructuralKernels(const Operator& op);

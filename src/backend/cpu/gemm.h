@@ -5,8 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
 #include <string_view>
 
 #include "tenon/tensor.h"
@@ -59,16 +57,7 @@ struct Gemm {
   Gate gate = Gate::kNone;
 };
 
-// One way to compute a product. The list is in order of trial, the last one takes everything.
-struct GemmKernel {
-  std::string_view name;
-  std::string (*declines)(const Gemm& gemm);  // the reason, or empty
-  void (*run)(const Gemm& gemm);
-};
-std::span<const GemmKernel> GemmKernels();
-
-// The first that takes the product.
-const GemmKernel& ChooseGemm(const Gemm& gemm);
+// By the first kernel that takes the product.
 void RunGemm(const Gemm& gemm);
 
 }  // namespace tenon::cpu

@@ -1,6 +1,8 @@
 // What the kernels of gemm.h share.
 #pragma once
 
+#include <string>
+
 #include "backend/cpu/gemm.h"
 
 namespace tenon::cpu {
@@ -23,6 +25,9 @@ inline const char* At(const MatrixView& view, DType dtype, int64_t batch, int64_
 inline constexpr int64_t kFinishColumns = 64;
 void FinishRow(const Gemm& gemm, int64_t batch, int64_t row, int64_t column, int64_t count,
                const float* sums, const float* up);
+
+// What the skinny kernel keeps the sums of.
+inline constexpr int64_t kMostSkinnyRows = 16;
 
 void RunBlocked(const Gemm& gemm);
 std::string DeclinesBlocked(const Gemm& gemm);

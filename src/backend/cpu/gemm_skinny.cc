@@ -3,7 +3,7 @@
 // Mapping   columns over threads; a step multiplies up to eight rows of A with kColumns rows of B,
 //           each sum in one vector whose lanes are added at the end
 // Numerics  float32: one partial sum per lane, then their sum
-// Limits    more rows than kMostRows, and operands that are not contiguous along k
+// Limits    more rows than kMostSkinnyRows, and operands that are not contiguous along k
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/gemm_skinny.cc"
 #include "backend/cpu/foreach_target.h"
@@ -96,22 +96,11 @@ HWY_FLATTEN void SkinnySums(const float* a, int64_t rows, int64_t pitch, const T
   }
 }
 
-template <typename T>
-HWY_FLATTEN void WidenRow(const void* row, int64_t k, float* HWY_RESTRICT out) {
-  const T* from = static_cast<const T*>(row);
-  const auto lanes = static_cast<int64_t>(kLanes);
-  int64_t i = 0;
-  for (; i + lanes <= k; i += lanes) hn::StoreU(LoadFull(from + i), DF(), out + i);
-  if (i < k)
-    StoreFirst(LoadFirst(from + i, static_cast<size_t>(k - i)), out + i,
-               static_cast<size_t>(k - i));
-}
-
 // Columns [begin, end) of C.
 template <typename T>
 void RunColumns(const Gemm& gemm, int64_t batch, int64_t begin, int64_t end, const float* a) {
   constexpr int64_t kBlock = 48;
-  alignas(64) float sums[2][16 * kBlock];
+  alignas(64) float sums[2][kMostSkinnyRows * kBlock];
   const T* rows[kBlock];
   const bool gated = gemm.gate != Gate::kNone;
   for (int64_t column = begin; column < end; column += kBlock) {
@@ -141,15 +130,14 @@ HWY_AFTER_NAMESPACE();
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/scratch.h"
 #include "backend/cpu/targets.h"
+#include "backend/cpu/widen.h"
 
 namespace tenon::cpu {
 namespace {
 
-constexpr int64_t kMostRows = 16;
 constexpr int64_t kElementsPerThread = 64 << 10;  // of B
 
 using ColumnsFn = void(const Gemm&, int64_t, int64_t, int64_t, const float*);
-using WidenFn = void(const void*, int64_t, float*);
 
 ColumnsFn* RunColumnsOf(DType dtype) {
   static constexpr TargetTable<ColumnsFn> kTables[] = {
@@ -159,29 +147,21 @@ ColumnsFn* RunColumnsOf(DType dtype) {
   return kTables[static_cast<size_t>(dtype)].Chosen();
 }
 
-WidenFn* WidenRowOf(DType dtype) {
-  static constexpr TargetTable<WidenFn> kTables[] = {
-      {HWY_CHOOSE_AVX2(WidenRow<float>), HWY_CHOOSE_AVX3(WidenRow<float>)},
-      {HWY_CHOOSE_AVX2(WidenRow<F16>), HWY_CHOOSE_AVX3(WidenRow<F16>)},
-      {HWY_CHOOSE_AVX2(WidenRow<BF16>), HWY_CHOOSE_AVX3(WidenRow<BF16>)}};
-  return kTables[static_cast<size_t>(dtype)].Chosen();
-}
-
 }  // namespace
 
 std::string DeclinesSkinny(const Gemm& gemm) {
-  if (gemm.m > kMostRows) return fmt::format("{} rows are more than {}", gemm.m, kMostRows);
+  if (gemm.m > kMostSkinnyRows)
+    return fmt::format("{} rows are more than {}", gemm.m, kMostSkinnyRows);
   if (gemm.a.column != 1 && gemm.k > 1) return "the left operand is not contiguous along k";
   if (gemm.b.column != 1 && gemm.k > 1) return "the right operand is not contiguous along k";
   return "";
 }
 
 void RunSkinny(const Gemm& gemm) {
-  const auto widen = WidenRowOf(gemm.dtype);
   const auto run = RunColumnsOf(gemm.dtype);
   float* const a = ScratchRow(0, static_cast<size_t>(gemm.batch * gemm.m * gemm.k));
   for (int64_t i = 0; i < gemm.batch * gemm.m; ++i) {
-    widen(At(gemm.a, gemm.dtype, i / gemm.m, i % gemm.m, 0), gemm.k, a + i * gemm.k);
+    Widen(At(gemm.a, gemm.dtype, i / gemm.m, i % gemm.m, 0), gemm.dtype, gemm.k, a + i * gemm.k);
   }
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(gemm.k, 1));
   ParallelFor(gemm.batch * gemm.n, grain, [&](int64_t begin, int64_t end) {

@@ -17,16 +17,28 @@ ir::Value GeluTanh(ir::Value x) {
 
 ir::Value GeluQuick(ir::Value x) { return x * Sigmoid(1.702 * x); }
 
-ir::Value ActAndMul(std::string_view act, ir::Value gate, ir::Value up) {
-  if (act == "silu") return Silu(gate) * up;
-  if (act == "gelu") return Gelu(gate) * up;
-  if (act == "gelu_tanh") return GeluTanh(gate) * up;
-  if (act == "gelu_quick") return GeluQuick(gate) * up;
-  const ir::Value positive = Max(gate, 0.0);
-  if (act == "relu") return positive * up;
+ir::Value Act(std::string_view act, ir::Value x) {
+  if (act == "silu") return Silu(x);
+  if (act == "gelu") return Gelu(x);
+  if (act == "gelu_tanh") return GeluTanh(x);
+  if (act == "gelu_quick") return GeluQuick(x);
+  const ir::Value positive = Max(x, 0.0);
+  if (act == "relu") return positive;
   TENON_ASSERT(act == "relu2", "there is no activation {}", act);
+  return positive * positive;
+}
+
+ir::Value ActAndMul(std::string_view act, ir::Value gate, ir::Value up) {
+  if (act != "relu2") return Act(act, gate) * up;
   // The square of a large gate overflows; times an `up` of 0 it would be NaN.
+  const ir::Value positive = Max(gate, 0.0);
   return positive * (positive * up);
+}
+
+ir::Value SwigluOai(Gated x, ir::Value alpha, ir::Value limit) {
+  const ir::Value g = Min(x.gate, limit);
+  const ir::Value u = Clamp(x.up, -limit, limit);
+  return Round((u + 1.0) * (g * Sigmoid(alpha * g)), ir::Elem::Storage());
 }
 
 void DeclareGated(Contract& c) {

@@ -12,11 +12,7 @@ Contract swigluoai_and_mul() {
   c.Float("alpha", 1.702);
   c.Float("limit", 7.0).Positive();
   c.Body([](ops::Body& b) {
-    const auto [gate, up] = SplitInterleaved(b.In("x"));
-    const ir::Value limit = b.Attr("limit");
-    const ir::Value g = Min(gate, limit);
-    const ir::Value u = Clamp(up, -limit, limit);
-    b.Out("y", Round((u + 1.0) * (g * Sigmoid(b.Attr("alpha") * g)), ir::Elem::Storage()));
+    b.Out("y", SwigluOai(SplitInterleaved(b.In("x")), b.Attr("alpha"), b.Attr("limit")));
   });
   return c;
 }

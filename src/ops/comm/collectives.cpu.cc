@@ -3,8 +3,8 @@
 // Mapping   the calling thread; norms run on all
 // Numerics  sums in float32 in the order of ranks, rounded once; the norm reads the rounded sum
 // Limits    none
-#include "ops/comm/kernels.h"
 #include "ops/composition.h"
+#include "ops/structural.h"
 
 namespace tenon::ops::comm {
 

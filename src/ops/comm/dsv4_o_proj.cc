@@ -6,10 +6,8 @@ Contract dsv4_o_proj() {
   Contract c("comm", "dsv4_o_proj");
   c.Doc(
       "heads are rotated back where there is a table, each group of them is multiplied by its "
-      "wo_a, "
-      "all of that by wo_b; summed over the ranks, which share the heads (token_exchange: each "
-      "rank "
-      "has all heads of its own tokens, which are exchanged)");
+      "wo_a, all of that by wo_b; summed over the ranks, which share the heads (token_exchange: "
+      "each rank has all heads of its own tokens, which are exchanged)");
   c.In("o", ir::Elem::Storage(), "rows, heads, head_size").MayBeEmpty();
   c.In("wo_a", ir::Elem::Storage(), "groups, low_rank, width");
   c.In("wo_b", ir::Elem::Storage(), "n, groups*low_rank");

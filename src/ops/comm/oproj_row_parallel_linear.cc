@@ -6,8 +6,7 @@ Contract oproj_row_parallel_linear() {
   Contract c("comm", "oproj_row_parallel_linear");
   c.Doc(
       "linear of each rank's own tokens, whose columns are spread over the ranks: they are "
-      "exchanged, "
-      "multiplied, and the sums come back; the bias is that of rank 0");
+      "exchanged, multiplied, and the sums come back; the bias is that of rank 0");
   c.In("x", ir::Elem::Storage(), "rows, k*world_size").MayBeEmpty();
   c.In("weight", ir::Elem::Storage(), "n, k").MayBeEmpty();
   c.OptionalIn("bias", ir::Elem::Param(), "n", 0);

@@ -5,9 +5,9 @@
 // Limits    none
 #include "base/dtype.h"
 #include "base/error.h"
-#include "ops/comm/kernels.h"
 #include "ops/composition.h"
 #include "ops/strided.h"
+#include "ops/structural.h"
 
 namespace tenon::ops::comm {
 namespace {

@@ -6,8 +6,7 @@ Contract embedding_tp() {
   Contract c("embedding", "embedding_tp");
   c.Doc(
       "the rows of this rank's ids, of a weight whose rows are spread over the ranks; each rank "
-      "has "
-      "ids of its own, at most `capacity` of them");
+      "has ids of its own, at most `capacity` of them");
   c.In("input_ids", ir::Elem::Index(), "ids").MayBeEmpty();
   c.In("weight", ir::Elem::Storage(), "rows, hidden");
   // As vocab_shard_indices gives them: org_start, org_end, num_org_padding, added_start, added_end,

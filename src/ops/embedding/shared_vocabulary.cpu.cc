@@ -1,13 +1,14 @@
-// Computes  embedding_tp, lm_head_logits, lmhead_all_to_all: a vocabulary whose rows are spread
-// over ranks Traffic   what the group moves, and one copy of it Mapping   the calling thread;
-// look-ups run on all Numerics  sums of looked-up rows have one term that is not zero: bits are
-// kept Limits    none
+// Computes  embedding_tp, lm_head_logits, lmhead_all_to_all: vocabularies spread over ranks
+// Traffic   what the group moves, and one copy of it
+// Mapping   the calling thread; look-ups run on all
+// Numerics  sums of looked-up rows have one term that is not zero: bits are kept
+// Limits    none
 #include <algorithm>
 
 #include "base/dtype.h"
-#include "ops/comm/kernels.h"
 #include "ops/composition.h"
 #include "ops/strided.h"
+#include "ops/structural.h"
 
 namespace tenon::ops::embedding {
 

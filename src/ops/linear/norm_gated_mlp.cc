@@ -9,14 +9,11 @@ ir::Value Normalised(const Body& b) {
   const ir::Value x = b.In("x");
   const ir::Value eps = b.Attr("eps");
   const std::string& kind = b.Word("norm");
-  if (kind == "layer_norm") {
-    const ir::Value centred = x - Mean(x, "k");
-    const norm::Affine affine = {b.In("norm_weight"), b.In("norm_bias")};
-    return Round(norm::Apply(centred * norm::Rstd(centred, eps), affine), ir::Elem::Storage());
-  }
   const ir::Value weight = b.In("norm_weight");
+  const ir::Value bias = b.In("norm_bias");
+  if (kind == "layer_norm") return norm::LayerNorm(x, eps, {weight, bias});
   const ir::Value factor = kind == "gemma_rms_norm" ? weight + 1.0 : weight;
-  return norm::RmsNorm(x, eps, {factor, b.In("norm_bias")});
+  return norm::RmsNorm(x, eps, {factor, bias});
 }
 
 }  // namespace

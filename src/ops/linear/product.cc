@@ -1,6 +1,5 @@
 #include "ops/linear/product.h"
 
-#include "base/error.h"
 #include "ops/activation/activation.h"
 
 namespace tenon::ops::linear {
@@ -32,27 +31,18 @@ ir::Value Project(const Body& b, ir::Value x, std::string_view weight, std::stri
 }
 
 ir::Value Activate(std::string_view act, ir::Value x) {
-  if (act == "silu") return activation::Silu(x);
-  if (act == "gelu") return activation::Gelu(x);
-  if (act == "gelu_tanh") return activation::GeluTanh(x);
-  if (act == "gelu_quick") return activation::GeluQuick(x);
-  if (act == "sigmoid") return Sigmoid(x);
   if (act == "none") return x;
-  const ir::Value positive = Max(x, 0.0);
-  if (act == "relu") return positive;
-  TENON_ASSERT(act == "relu2", "there is no activation {}", act);
-  return positive * positive;
+  return act == "sigmoid" ? Sigmoid(x) : activation::Act(act, x);
 }
 
 ir::Value ActAndMul(std::string_view act, ir::Value projected) {
-  if (act != "swigluoai") {
-    const auto [gate, up] = activation::SplitHalves(projected);
-    return Round(activation::ActAndMul(act, gate, up), ir::Elem::Storage());
+  if (act == "swigluoai") {
+    ir::Builder& b = *projected.builder();
+    return activation::SwigluOai(activation::SplitInterleaved(projected), b.Const(1.702),
+                                 b.Const(7.0));
   }
-  const auto [gate, up] = activation::SplitInterleaved(projected);
-  const ir::Value g = Min(gate, 7.0);
-  const ir::Value u = Max(Min(up, 7.0), -7.0);
-  return Round((u + 1.0) * (g * Sigmoid(1.702 * g)), ir::Elem::Storage());
+  const auto [gate, up] = activation::SplitHalves(projected);
+  return Round(activation::ActAndMul(act, gate, up), ir::Elem::Storage());
 }
 
 }  // namespace tenon::ops::linear

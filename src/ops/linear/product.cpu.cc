@@ -50,7 +50,6 @@ class Rows {
     }
     matrix_ = *matrix;
   }
-  const Tensor& matrix() const { return matrix_; }
   cpu::MatrixView view() const { return {matrix_.data, matrix_.strides[0], matrix_.strides[1], 0}; }
 
  private:
@@ -58,12 +57,13 @@ class Rows {
   std::optional<Buffer> copy_;
 };
 
-}  // namespace
-
+// The tensor that was given for `name`, or one without data.
 Tensor GivenOrNone(const Resolved& call, std::string_view name) {
   const BoundInput* input = call.FindInput(name);
   return input != nullptr && input->present ? input->tensor : Tensor();
 }
+
+}  // namespace
 
 void Multiply(const Operands& operands, const Tensor& y) {
   if (y.numel() == 0) return;
@@ -103,10 +103,6 @@ Operands Common(const Resolved& call) {
   return operands;
 }
 
-std::string_view Word(const Resolved& call, const std::string& name) {
-  return std::get<std::string>(call.attributes.at(name));
-}
-
 cpu::Gate GateOf(std::string_view act) {
   return act == "swigluoai" ? cpu::Gate::kInterleaved : cpu::Gate::kHalves;
 }
@@ -119,7 +115,7 @@ void RunLinear(const Resolved& call, std::span<const Tensor> outputs) {
 
 void RunLinearAct(const Resolved& call, std::span<const Tensor> outputs) {
   Operands operands = Common(call);
-  operands.act = cpu::ActOf(Word(call, "act"));
+  operands.act = cpu::ActOf(WordOf(call, "act"));
   Multiply(operands, outputs[0]);
 }
 
@@ -134,30 +130,23 @@ void RunLinearActAndMul(const Resolved& call, std::span<const Tensor> outputs) {
   operands.x = call.inputs[0].tensor;
   operands.weight = GivenOrNone(call, "gate_up_weight");
   operands.bias = GivenOrNone(call, "gate_up_bias");
-  operands.act = cpu::ActOf(Word(call, "act"));
-  operands.gate = GateOf(Word(call, "act"));
+  operands.act = cpu::ActOf(WordOf(call, "act"));
+  operands.gate = GateOf(WordOf(call, "act"));
   Multiply(operands, outputs[0]);
 }
 
 namespace {
 
-// What a product stores for the next one.
-class Hidden {
- public:
-  Hidden(const Tensor& like, int64_t width) {
-    TensorSpec spec{like.dtype, {like.shape().begin(), like.shape().end()}};
-    spec.shape.back() = width;
-    buffer_.emplace(spec);
-  }
-  const Tensor& tensor() const { return buffer_->tensor(); }
-
- private:
-  std::optional<Buffer> buffer_;
-};
+// What a product stores for the next one: x's rows, `width` wide.
+Buffer Hidden(const Tensor& x, int64_t width) {
+  std::vector<int64_t> shape(x.shape().begin(), x.shape().end());
+  shape.back() = width;
+  return Fresh(x.dtype, std::move(shape));
+}
 
 void RunMlp(const Resolved& call, const Tensor& x, const Tensor& residual, const Tensor& y) {
-  const std::string_view act = Word(call, "act");
-  const Hidden hidden(x, call.sizes.at("d"));
+  const std::string_view act = WordOf(call, "act");
+  const Buffer hidden = Hidden(x, call.sizes.at("d"));
   Multiply({x, GivenOrNone(call, "gate_up_weight"), GivenOrNone(call, "gate_up_bias"), Tensor(),
             cpu::ActOf(act), GateOf(act)},
            hidden.tensor());
@@ -167,7 +156,7 @@ void RunMlp(const Resolved& call, const Tensor& x, const Tensor& residual, const
 }
 
 void RunNorm(const Resolved& call, const Tensor& x, const Tensor& y) {
-  const std::string_view norm = Word(call, "norm");
+  const std::string_view norm = WordOf(call, "norm");
   const Argument weight = Given(call, "norm_weight");
   const Argument bias = Given(call, "norm_bias");
   const Argument eps = NumberOf(call, "eps");
@@ -189,23 +178,19 @@ void RunGatedMlp(const Resolved& call, std::span<const Tensor> outputs) {
 
 void RunNormGatedMlp(const Resolved& call, std::span<const Tensor> outputs) {
   const Tensor& x = call.inputs[0].tensor;
-  const Hidden normalised(x, x.size(-1));
+  const Buffer normalised = Hidden(x, x.size(-1));
   RunNorm(call, x, normalised.tensor());
-  const bool adds = std::get<bool>(call.attributes.at("add_residual"));
-  RunMlp(call, normalised.tensor(), adds ? x : Tensor(), outputs[0]);
+  const Tensor residual = FlagOf(call, "add_residual") ? x : Tensor();
+  RunMlp(call, normalised.tensor(), residual, outputs[0]);
 }
 
 void RunQkvLinear(const Resolved& call, std::span<const Tensor> outputs) {
-  Operands operands = Common(call);
+  const Operands whole = Common(call);
   int64_t row = 0;
   for (const Tensor& y : outputs) {
-    Operands part = operands;
-    const int64_t item = ItemSize(part.weight.dtype);
-    part.weight.data = part.weight.ptr<char>() + row * part.weight.strides[0] * item;
-    if (part.bias.data != nullptr) {
-      part.bias.data =
-          part.bias.ptr<char>() + row * part.bias.strides[0] * ItemSize(part.bias.dtype);
-    }
+    Operands part = whole;
+    part.weight = Part(whole.weight, 0, row, y.size(-1));
+    if (whole.bias.data != nullptr) part.bias = Part(whole.bias, 0, row, y.size(-1));
     Multiply(part, y);
     row += y.size(-1);
   }

@@ -47,7 +47,4 @@ struct MatmulOperands {
   Tensor bias;  // no data: none
 };
 
-// The tensor that was given for `name`, or one without data.
-Tensor GivenOrNone(const Resolved& call, std::string_view name);
-
 }  // namespace tenon::ops::linear

@@ -12,10 +12,7 @@ Contract layer_norm() {
   c.Float("eps", 1e-5).NonNegative();
   c.Out("y", ir::Elem::Storage(), "..., hidden");
   c.Body([](ops::Body& b) {
-    const ir::Value x = b.In("x");
-    const ir::Value centred = x - Mean(x, "hidden");
-    const ir::Value normal = centred * Rstd(centred, b.Attr("eps"));
-    b.Out("y", Round(Apply(normal, {b.In("weight"), b.In("bias")}), ir::Elem::Storage()));
+    b.Out("y", LayerNorm(b.In("x"), b.Attr("eps"), {b.In("weight"), b.In("bias")}));
   });
   return c;
 }

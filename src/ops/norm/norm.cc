@@ -25,6 +25,11 @@ ir::Value RmsNorm(ir::Value x, ir::Value eps, Affine affine) {
   return Round(Apply(x * Rstd(x, eps), affine), ir::Elem::Storage());
 }
 
+ir::Value LayerNorm(ir::Value x, ir::Value eps, Affine affine) {
+  const ir::Value centred = x - Mean(x, x.type().axes.back().name);
+  return Round(Apply(centred * Rstd(centred, eps), affine), ir::Elem::Storage());
+}
+
 void DeclareGroupedWeight(Contract& c) {
   c.OptionalIn("weight", ir::Elem::Param(), "groups*group_size", 1.0)
       .As("hidden=groups*group_size");

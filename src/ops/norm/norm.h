@@ -27,6 +27,9 @@ ir::Value Rstd(ir::Value v, ir::Value eps);
 // T(x * rstd(x) * weight + bias).
 ir::Value RmsNorm(ir::Value x, ir::Value eps, Affine affine);
 
+// T((x - mean(x)) * rstd(x - mean(x)) * weight + bias).
+ir::Value LayerNorm(ir::Value x, ir::Value eps, Affine affine);
+
 // Weight and bias of a norm over one axis `hidden` that is seen in groups elsewhere.
 void DeclareGroupedWeight(Contract& c);
 void DeclareGroupedBias(Contract& c);

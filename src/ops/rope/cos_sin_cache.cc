@@ -10,7 +10,7 @@ void Compute(const Resolved& call, std::span<const Tensor> outputs) {
   const Tensor& inv_freq = call.inputs[0].tensor;
   const Tensor& cache = outputs[0];
   const int64_t half = inv_freq.sizes[0];
-  const auto mscale = static_cast<float>(Real(call, "mscale"));
+  const auto mscale = static_cast<float>(NumberOf(call, "mscale"));
   for (int64_t position = 0; position < cache.sizes[0]; ++position) {
     for (int64_t i = 0; i < half; ++i) {
       // One float32 rounding of the angle: models were trained with it.

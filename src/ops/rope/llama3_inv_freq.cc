@@ -6,10 +6,10 @@ namespace tenon::ops::rope {
 namespace {
 
 void Compute(const Resolved& call, std::span<const Tensor> outputs) {
-  const double factor = Real(call, "scaling_factor");
-  const double low_factor = Real(call, "low_freq_factor");
-  const double high_factor = Real(call, "high_freq_factor");
-  const auto context = static_cast<double>(Integer(call, "original_max_position"));
+  const double factor = NumberOf(call, "scaling_factor");
+  const double low_factor = NumberOf(call, "low_freq_factor");
+  const double high_factor = NumberOf(call, "high_freq_factor");
+  const auto context = static_cast<double>(IntOf(call, "original_max_position"));
   float* const inv_freq = outputs[0].ptr<float>();
   for (int64_t i = 0; i < outputs[0].sizes[0]; ++i) {
     const double plain = 1.0 / Period(call, i);

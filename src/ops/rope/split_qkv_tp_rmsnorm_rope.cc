@@ -7,8 +7,7 @@ Contract split_qkv_tp_rmsnorm_rope() {
   Contract c("rope", "split_qkv_tp_rmsnorm_rope");
   c.Doc(
       "q | k | v = qkv; q and k: rms_norm over the whole row, whose heads are spread over the "
-      "ranks "
-      "of the group, then rotary_embedding per head; v: copied");
+      "ranks of the group, then rotary_embedding per head; v: copied");
   c.In("qkv", ir::Elem::Storage(), "..., (num_heads + 2*num_kv_heads)*head_dim");
   DeclareCosSinCache(c);
   DeclarePositions(c);

@@ -10,10 +10,10 @@
 
 #include "backend/cpu/parallel.h"
 #include "base/dtype.h"
-#include "ops/comm/kernels.h"
 #include "ops/composition.h"
 #include "ops/dense.h"
 #include "ops/strided.h"
+#include "ops/structural.h"
 
 namespace tenon::ops::rope {
 namespace {

@@ -14,8 +14,8 @@ void DeclareBase(Contract& c) { c.Float("base").Positive(); }
 void DeclareInvFreq(Contract& c) { c.Out("inv_freq", DType::kF32, "rotary_dim//2"); }
 
 double Period(const Resolved& call, int64_t pair) {
-  const auto dim = static_cast<double>(Integer(call, "rotary_dim"));
-  return std::pow(Real(call, "base"), static_cast<double>(2 * pair) / dim);
+  const auto dim = static_cast<double>(IntOf(call, "rotary_dim"));
+  return std::pow(NumberOf(call, "base"), static_cast<double>(2 * pair) / dim);
 }
 
 }  // namespace tenon::ops::rope

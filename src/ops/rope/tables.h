@@ -9,13 +9,6 @@
 
 namespace tenon::ops::rope {
 
-inline double Real(const Resolved& call, const std::string& name) {
-  return std::get<double>(call.attributes.at(name));
-}
-inline int64_t Integer(const Resolved& call, const std::string& name) {
-  return std::get<int64_t>(call.attributes.at(name));
-}
-
 // rotary_dim (even), base, and the result inv_freq [rotary_dim/2].
 void DeclareRotaryDim(Contract& c);
 void DeclareBase(Contract& c);

@@ -7,8 +7,8 @@ namespace tenon::ops::rope {
 namespace {
 
 void Compute(const Resolved& call, std::span<const Tensor> outputs) {
-  const double scale = Real(call, "scale");
-  const double value = scale <= 1 ? 1.0 : 0.1 * Real(call, "mscale") * std::log(scale) + 1.0;
+  const double scale = NumberOf(call, "scale");
+  const double value = scale <= 1 ? 1.0 : 0.1 * NumberOf(call, "mscale") * std::log(scale) + 1.0;
   *outputs[0].ptr<int64_t>() = std::bit_cast<int64_t>(value);
 }
 

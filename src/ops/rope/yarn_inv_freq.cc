@@ -9,29 +9,29 @@ namespace {
 
 // The pair that turns `rotations` times over the original context.
 double PairOf(const Resolved& call, double rotations) {
-  const auto dim = static_cast<double>(Integer(call, "rotary_dim"));
-  const auto context = static_cast<double>(Integer(call, "original_max_position"));
+  const auto dim = static_cast<double>(IntOf(call, "rotary_dim"));
+  const auto context = static_cast<double>(IntOf(call, "original_max_position"));
   return dim * std::log(context / (rotations * 2 * std::numbers::pi)) /
-         (2 * std::log(Real(call, "base")));
+         (2 * std::log(NumberOf(call, "base")));
 }
 
 void Compute(const Resolved& call, std::span<const Tensor> outputs) {
-  double low = PairOf(call, Real(call, "beta_fast"));
-  double high = PairOf(call, Real(call, "beta_slow"));
+  double low = PairOf(call, NumberOf(call, "beta_fast"));
+  double high = PairOf(call, NumberOf(call, "beta_slow"));
   if (std::get<bool>(call.attributes.at("truncate"))) {
     low = std::floor(low);
     high = std::ceil(high);
   }
   low = std::max(low, 0.0);
-  high = std::min(high, static_cast<double>(Integer(call, "rotary_dim") - 1));
+  high = std::min(high, static_cast<double>(IntOf(call, "rotary_dim") - 1));
   if (low == high) high += 0.001;
   float* const inv_freq = outputs[0].ptr<float>();
   for (int64_t i = 0; i < outputs[0].sizes[0]; ++i) {
     const double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
-    const double kept = (1 - ramp) * Real(call, "extrapolation_factor");
+    const double kept = (1 - ramp) * NumberOf(call, "extrapolation_factor");
     const double period = Period(call, i);
-    inv_freq[i * outputs[0].strides[0]] =
-        static_cast<float>((1 - kept) / (Real(call, "scaling_factor") * period) + kept / period);
+    inv_freq[i * outputs[0].strides[0]] = static_cast<float>(
+        (1 - kept) / (NumberOf(call, "scaling_factor") * period) + kept / period);
   }
 }
 
