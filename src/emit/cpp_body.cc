@@ -149,15 +149,19 @@ class CppBody : public CppValues {
     return parts;
   }
 
+  // What slices, reshapes and the like take their elements from.
+  ValueAt Unmoved(ValueAt value) const {
+    while (IsMovement(graph_.node(value.node).op)) value = ArgsOf(graph_, value, extents_)[0];
+    return value;
+  }
+
   // The store of the loop that writes the value as it is, one lane after the other; or null.
   const Store* StoreOf(const Loop& loop, const ValueAt& keep) {
     if (graph_.node(keep.node).type.elem != ir::Elem::Storage()) return nullptr;
     for (const Store& store : loop.stores) {
       const PlanTensor& t = plan_.tensors[store.tensor];
       if (store.is_copy || store.values.size() != 1 || t.elem != ir::Elem::Storage()) continue;
-      ValueAt value = store.values[0];
-      while (IsMovement(graph_.node(value.node).op)) value = ArgsOf(graph_, value, extents_)[0];
-      if (value.key() != keep.key()) continue;
+      if (Unmoved(store.values[0]).key() != keep.key()) continue;
       if (AddressOf(store.tensor, t.name, store.at, 0).lane == 1) return &store;
     }
     return nullptr;
@@ -253,7 +257,7 @@ class CppBody : public CppValues {
   };
 
   Stored StoredValue(ValueAt value, const ir::Elem& elem) {
-    while (IsMovement(graph_.node(value.node).op)) value = ArgsOf(graph_, value, extents_)[0];
+    value = Unmoved(value);
     const Node& node = graph_.node(value.node);
     const bool is_rounding = (node.op == Op::kRound || node.op == Op::kCast) &&
                              node.type.elem == elem && node.cast == ir::CastRule{};
@@ -284,8 +288,7 @@ class CppBody : public CppValues {
   std::string CopyText(const Store& store, const Dim& lanes, const std::string& indent) {
     const PlanTensor& out = plan_.tensors[store.tensor];
     used_tensors_.insert(store.tensor);
-    ValueAt value = store.values[0];
-    while (IsMovement(graph_.node(value.node).op)) value = ArgsOf(graph_, value, extents_)[0];
+    const ValueAt value = Unmoved(store.values[0]);
     const int source = TensorOf(graph_.node(value.node));
     used_tensors_.insert(source);
     const PlanTensor& in = plan_.tensors[source];
