@@ -104,7 +104,21 @@ class _Solver:
             return []
         shape = list(self.shapes[giver.name])
         lead = shape[: len(shape) - len(giver.shapes[0].sizes)]
+        if giver.broadcasts:
+            lead = self._join_leads(lead)
         self.sizes["tokens"] = _product(lead)
+        return lead
+
+    def _join_leads(self, lead):
+        """Where the giver itself broadcasts, an axis that it lacks or has as 1 is another's."""
+        for param in self.tensors:
+            if not param.broadcasts:
+                continue
+            own = list(self.shapes[param.name])
+            own = own[: len(own) - len(param.shapes[0].sizes)]
+            lead = [1] * (len(own) - len(lead)) + lead
+            own = [1] * (len(lead) - len(own)) + own
+            lead = [b if isinstance(a, int) and a == 1 else a for a, b in zip(lead, own)]
         return lead
 
     def _rest(self, param, shape):

@@ -11,6 +11,7 @@ import ctypes
 import torch
 
 from tenon import _arrays, _calls, _contracts, _functions, _library, _shapes
+from tenon._batch_invariant import disable_batch_invariant_mode, enable_batch_invariant_mode  # noqa: F401
 
 MIN_VERSION = (2, 11)
 

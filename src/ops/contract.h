@@ -80,7 +80,8 @@ struct Param {
   bool any_dtype = false;        // a function reads it, whatever its type
   bool or_float8 = false;        // T may be f8e4m3
   bool first_last = false;       // its first axis is the one that the body sees last
-  bool broadcasts = false;       // its leading axes may be fewer, or 1: expanded as numpy does
+  bool broadcasts = false;       // its leading axes may be fewer, or 1: expanded as numpy does;
+                                 // those of the call are joined from all such tensors
 
   // An attribute.
   AttrKind kind = AttrKind::kInt;

@@ -386,13 +386,6 @@ std::string DeviceText(Device device, int32_t index) {
   return device == Device::kCpu ? "cpu" : fmt::format("cuda:{}", index);
 }
 
-const BoundInput* Resolved::FindInput(std::string_view input) const {
-  for (const BoundInput& bound : inputs) {
-    if (bound.param->name == input) return &bound;
-  }
-  return nullptr;
-}
-
 Resolved Resolve(const OperatorForm& form, std::span<const Argument> arguments) {
   return Resolver(form, arguments).Run();
 }

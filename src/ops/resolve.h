@@ -51,7 +51,12 @@ struct Resolved {
   mutable std::shared_ptr<RowBinding> row_binding;
 
   const std::string& name() const { return in_place != nullptr ? in_place->name : op->name(); }
-  const BoundInput* FindInput(std::string_view name) const;
+  const BoundInput* FindInput(std::string_view input) const {
+    for (const BoundInput& bound : inputs) {
+      if (bound.param->name == input) return &bound;
+    }
+    return nullptr;
+  }
 };
 
 // An attribute of the call by its name, as its kind.

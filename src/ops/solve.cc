@@ -84,9 +84,26 @@ class ShapeSolver {
     }
     lead_from_ = giver->param;
     call_.lead.assign(giver->view.sizes.begin(), giver->view.sizes.begin() + rank);
+    if (giver->param->broadcasts) JoinLeads();
     int64_t tokens = 1;
     for (int64_t size : call_.lead) tokens *= size;
     call_.sizes["tokens"] = tokens;
+  }
+
+  // Where the giver itself broadcasts, an axis that it lacks or has as 1 is another tensor's.
+  void JoinLeads() {
+    for (const BoundInput& input : call_.inputs) {
+      if (!input.present || !input.param->broadcasts) continue;
+      const int rank = std::max(input.view.rank - input.param->shapes[0].rank(), 0);
+      auto& lead = call_.lead;
+      if (static_cast<size_t>(rank) > lead.size()) {
+        lead.insert(lead.begin(), static_cast<size_t>(rank) - lead.size(), 1);
+      }
+      for (int axis = 0; axis < rank; ++axis) {
+        int64_t& size = lead[lead.size() - static_cast<size_t>(rank - axis)];
+        if (size == 1) size = input.view.sizes[axis];
+      }
+    }
   }
 
   // [3, ...] as [..., 3]; one axis alone is the same position three times.

@@ -18,6 +18,7 @@ using KernelTable = std::map<std::string_view, std::vector<Kernel>>;
 
 const KernelTable& Table() {
   static const auto* const table = new KernelTable{
+      {"addmm_batch_invariant", {{"cpu.dot", DeclinesOffCpu, linear::RunAddmmBatchInvariant}}},
       {"all_gather", {{"cpu.group", DeclinesOffCpu, comm::RunAllGather}}},
       {"all_gather_linear", {{"cpu.group", DeclinesOffCpu, comm::RunAllGatherLinear}}},
       {"all_reduce", {{"cpu.group", DeclinesOffCpu, comm::RunAllReduce}}},
@@ -27,21 +28,27 @@ const KernelTable& Table() {
       {"all_to_all", {{"cpu.group", DeclinesOffCpu, comm::RunAllToAll}}},
       {"batch_matmul_transpose",
        {{"cpu.product", DeclinesOffCpu, linear::RunBatchMatmulTranspose}}},
+      {"bmm_batch_invariant", {{"cpu.dot", DeclinesOffCpu, linear::RunBatchInvariant}}},
       {"column_parallel_linear", {{"cpu.group", DeclinesOffCpu, comm::RunColumnParallelLinear}}},
       {"dsv4_o_proj", {{"cpu.group", DeclinesOffCpu, comm::RunDsv4OProj}}},
       {"dynamic_scaled_fp8_quant",
        {{"cpu.two_pass", DeclinesOffCpu, quant::RunDynamicScaledFp8Quant}}},
       {"embedding_tp", {{"cpu.group", DeclinesOffCpu, embedding::RunEmbeddingTp}}},
+      {"fp8_blockwise_scaled_mm", {{"cpu.dot", DeclinesOffCpu, linear::RunFp8BlockwiseScaledMm}}},
+      {"fp8_scaled_mm", {{"cpu.dot", DeclinesOffCpu, linear::RunFp8ScaledMm}}},
       {"gated_mlp", {{"cpu.product", DeclinesOffCpu, linear::RunGatedMlp}}},
+      {"int8_scaled_mm", {{"cpu.dot", DeclinesOffCpu, linear::RunInt8ScaledMm}}},
       {"linear", {{"cpu.product", DeclinesOffCpu, linear::RunLinear}}},
       {"linear_act", {{"cpu.product", DeclinesOffCpu, linear::RunLinearAct}}},
       {"linear_act_and_mul", {{"cpu.product", DeclinesOffCpu, linear::RunLinearActAndMul}}},
       {"linear_add", {{"cpu.product", DeclinesOffCpu, linear::RunLinearAdd}}},
       {"linear_all_reduce_add_rms_norm",
        {{"cpu.group", DeclinesOffCpu, comm::RunLinearAllReduceAddRmsNorm}}},
+      {"linear_batch_invariant", {{"cpu.dot", DeclinesOffCpu, linear::RunBatchInvariant}}},
       {"lm_head_logits", {{"cpu.group", DeclinesOffCpu, embedding::RunLmHeadLogits}}},
       {"lmhead_all_to_all", {{"cpu.group", DeclinesOffCpu, embedding::RunLmHeadAllToAll}}},
       {"matmul", {{"cpu.product", DeclinesOffCpu, linear::RunMatmul}}},
+      {"matmul_batch_invariant", {{"cpu.dot", DeclinesOffCpu, linear::RunBatchInvariant}}},
       {"norm_gated_mlp", {{"cpu.product", DeclinesOffCpu, linear::RunNormGatedMlp}}},
       {"oproj_row_parallel_linear",
        {{"cpu.group", DeclinesOffCpu, comm::RunOProjRowParallelLinear}}},
@@ -51,6 +58,7 @@ const KernelTable& Table() {
       {"split_qkv_tp_rmsnorm_rope",
        {{"cpu.group", DeclinesOffCpu, rope::RunSplitQkvTpRmsNormRope}}},
       {"vocab_parallel_embedding", {{"cpu.rows", DeclinesOffCpu, embedding::LookUp}}},
+      {"w8a8_dynamic_linear", {{"cpu.dot", DeclinesOffCpu, linear::RunW8a8DynamicLinear}}},
   };
   return *table;
 }

@@ -34,8 +34,13 @@ void RunLmHeadLogits(const Resolved& call, std::span<const Tensor> outputs);
 }  // namespace embedding
 
 namespace linear {
+void RunAddmmBatchInvariant(const Resolved& call, std::span<const Tensor> outputs);
+void RunBatchInvariant(const Resolved& call, std::span<const Tensor> outputs);
 void RunBatchMatmulTranspose(const Resolved& call, std::span<const Tensor> outputs);
+void RunFp8BlockwiseScaledMm(const Resolved& call, std::span<const Tensor> outputs);
+void RunFp8ScaledMm(const Resolved& call, std::span<const Tensor> outputs);
 void RunGatedMlp(const Resolved& call, std::span<const Tensor> outputs);
+void RunInt8ScaledMm(const Resolved& call, std::span<const Tensor> outputs);
 void RunLinear(const Resolved& call, std::span<const Tensor> outputs);
 void RunLinearAct(const Resolved& call, std::span<const Tensor> outputs);
 void RunLinearActAndMul(const Resolved& call, std::span<const Tensor> outputs);
@@ -43,6 +48,7 @@ void RunLinearAdd(const Resolved& call, std::span<const Tensor> outputs);
 void RunMatmul(const Resolved& call, std::span<const Tensor> outputs);
 void RunNormGatedMlp(const Resolved& call, std::span<const Tensor> outputs);
 void RunQkvLinear(const Resolved& call, std::span<const Tensor> outputs);
+void RunW8a8DynamicLinear(const Resolved& call, std::span<const Tensor> outputs);
 }  // namespace linear
 
 namespace rope {

@@ -100,8 +100,9 @@ def _find(name, everything, storage):
     contract, _ = FORMS[name]
     draw = random.Random(name)
     refusal = ""
-    for _ in range(2000):
-        sizes = {symbol: draw.choice((2, 4, 6, 8, 16, 32)) for symbol in _symbols(contract)}
+    for attempt in range(2000):
+        numbers = (2, 4, 6, 8, 16, 32) if attempt < 1000 else (2, 8, 128)  # blocks of scales
+        sizes = {symbol: draw.choice(numbers) for symbol in _symbols(contract)}
         attributes = {}
         for param in contract.params:
             if param.kind == "tensor":

@@ -1,0 +1,93 @@
+#include "ops/linear/batch_invariant.h"
+
+#include "base/dtype.h"
+#include "ops/linear/fixed_order.h"
+
+namespace tenon::ops::linear {
+namespace {
+
+void Transpose(Tensor& matrix) {
+  std::swap(matrix.sizes[0], matrix.sizes[1]);
+  std::swap(matrix.strides[0], matrix.strides[1]);
+}
+
+// The last two axes, at index `batch` of those before them.
+Tensor MatrixAt(const Tensor& view, int64_t batch) {
+  Tensor matrix = view;
+  int64_t offset = 0;
+  for (int axis = view.rank - 3; axis >= 0; --axis) {
+    offset += batch % view.sizes[axis] * view.strides[axis];
+    batch /= view.sizes[axis];
+  }
+  matrix.data = view.ptr<char>() + offset * ItemSize(view.dtype);
+  matrix.rank = 2;
+  for (int i = 0; i < 2; ++i) {
+    matrix.sizes[i] = view.size(i - 2);
+    matrix.strides[i] = view.stride(i - 2);
+  }
+  return matrix;
+}
+
+std::vector<std::vector<float>> AllRows(const Tensor& matrix) {
+  std::vector<std::vector<float>> rows;
+  for (int64_t i = 0; i < matrix.numel() / std::max<int64_t>(matrix.size(-1), 1); ++i) {
+    rows.push_back(RowValues(matrix, i));
+  }
+  // A row without elements is one, too: its sum is 0.
+  if (matrix.size(-1) == 0) {
+    int64_t count = 1;
+    for (int axis = 0; axis < matrix.rank - 1; ++axis) count *= matrix.sizes[axis];
+    rows.resize(static_cast<size_t>(count));
+  }
+  return rows;
+}
+
+void Multiply(const Product& product, float alpha,
+              const std::function<float(int64_t row, int64_t column)>& addend) {
+  const auto a = AllRows(product.a);
+  const auto b = AllRows(product.b);
+  FillRows(product.y, [&](int64_t row, int64_t column) {
+    const float sum = FixedOrderDot(a[static_cast<size_t>(row)], b[static_cast<size_t>(column)]);
+    return sum * alpha + addend(row, column);
+  });
+}
+
+}  // namespace
+
+std::vector<Product> ProductsOf(const Resolved& call, const Tensor& y) {
+  const Tensor& a = call.inputs[0].view;
+  Tensor b = call.inputs[1].view;
+  if (call.op->name() == "linear_batch_invariant") return {{a, b, y}};
+  int64_t batches = 1;
+  for (int axis = 0; axis < y.rank - 2; ++axis) batches *= y.sizes[axis];
+  std::vector<Product> products;
+  for (int64_t i = 0; i < batches; ++i) {
+    products.push_back({MatrixAt(a, i), MatrixAt(b, i), MatrixAt(y, i)});
+    Transpose(products.back().b);
+  }
+  return products;
+}
+
+void ComputeBatchInvariant(const Resolved& call, std::span<const Tensor> outputs) {
+  const BoundInput* const bias = call.FindInput("bias");
+  const std::vector<float> addend =
+      bias != nullptr && bias->present ? RowValues(bias->view, 0) : std::vector<float>();
+  for (const Product& product : ProductsOf(call, outputs[0])) {
+    Multiply(product, 1.0f, [&](int64_t, int64_t column) {
+      return addend.empty() ? -0.0f : addend[static_cast<size_t>(column)];
+    });
+  }
+}
+
+void ComputeAddmmBatchInvariant(const Resolved& call, std::span<const Tensor> outputs) {
+  const auto alpha = static_cast<float>(std::get<double>(call.attributes.at("alpha")));
+  const auto beta = static_cast<float>(std::get<double>(call.attributes.at("beta")));
+  Product product{call.inputs[1].view, call.inputs[2].view, outputs[0]};
+  Transpose(product.b);
+  const Tensor& bias = call.inputs[0].view;
+  Multiply(product, alpha, [&](int64_t row, int64_t column) {
+    return beta == 0 ? -0.0f : beta * RowValues(bias, row)[static_cast<size_t>(column)];
+  });
+}
+
+}  // namespace tenon::ops::linear
