@@ -17,6 +17,26 @@ bool IsContiguous(const Tensor& view) {
   return true;
 }
 
+std::optional<Tensor> AsMatrix(const Tensor& view) {
+  Tensor matrix = view;
+  matrix.rank = 2;
+  matrix.sizes[0] = 1;
+  matrix.strides[0] = 0;
+  for (int axis = view.rank - 2; axis >= 0; --axis) {
+    const int64_t size = view.sizes[axis];
+    if (size == 1) continue;
+    if (matrix.sizes[0] == 1) {
+      matrix.strides[0] = view.strides[axis];
+    } else if (view.strides[axis] != matrix.sizes[0] * matrix.strides[0]) {
+      return std::nullopt;
+    }
+    matrix.sizes[0] *= size;
+  }
+  matrix.sizes[1] = view.size(-1);
+  matrix.strides[1] = view.stride(-1);
+  return matrix;
+}
+
 namespace {
 
 template <int64_t size>

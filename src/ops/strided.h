@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "tenon/tensor.h"
 
 namespace tenon::ops {
 
 bool IsContiguous(const Tensor& view);  // row-major without gaps; axes of size 1 do not matter
+
+// [..., n] as [rows, n], or nothing where the rows have no common stride.
+std::optional<Tensor> AsMatrix(const Tensor& view);
 
 // Calls fn(offset in elements) for every element in row-major order.
 template <typename Fn>

@@ -80,8 +80,8 @@ void ComputeBatchInvariant(const Resolved& call, std::span<const Tensor> outputs
 }
 
 void ComputeAddmmBatchInvariant(const Resolved& call, std::span<const Tensor> outputs) {
-  const auto alpha = static_cast<float>(std::get<double>(call.attributes.at("alpha")));
-  const auto beta = static_cast<float>(std::get<double>(call.attributes.at("beta")));
+  const auto alpha = static_cast<float>(NumberOf(call, "alpha"));
+  const auto beta = static_cast<float>(NumberOf(call, "beta"));
   Product product{call.inputs[1].view, call.inputs[2].view, outputs[0]};
   Transpose(product.b);
   const Tensor& bias = call.inputs[0].view;

@@ -48,8 +48,8 @@ void RunBatchInvariant(const Resolved& call, std::span<const Tensor> outputs) {
 }
 
 void RunAddmmBatchInvariant(const Resolved& call, std::span<const Tensor> outputs) {
-  const auto alpha = static_cast<float>(std::get<double>(call.attributes.at("alpha")));
-  const auto beta = static_cast<float>(std::get<double>(call.attributes.at("beta")));
+  const auto alpha = static_cast<float>(NumberOf(call, "alpha"));
+  const auto beta = static_cast<float>(NumberOf(call, "beta"));
   const Tensor& y = outputs[0];
   if (y.numel() == 0) return;
   Product product{call.inputs[1].view, call.inputs[2].view, y};

@@ -3,23 +3,17 @@
 namespace tenon::ops::linear {
 namespace {
 
+// The stride from row to row, all axes but the last being one; none where that is not constant.
+std::optional<int64_t> RowStride(const Tensor& view) {
+  const std::optional<Tensor> matrix = AsMatrix(view);
+  if (!matrix) return std::nullopt;
+  return matrix->sizes[0] == 1 ? 1 : matrix->strides[0];
+}
+
 int64_t RowsOf(const Tensor& view) {
   int64_t rows = 1;
   for (int axis = 0; axis < view.rank - 1; ++axis) rows *= view.sizes[axis];
   return rows;
-}
-
-// The stride from row to row, all axes but the last being one; none where that is not constant.
-std::optional<int64_t> RowStride(const Tensor& view) {
-  std::optional<int64_t> stride;
-  int64_t next = 0;  // what the stride of the next axis has to be
-  for (int axis = view.rank - 2; axis >= 0; --axis) {
-    if (view.sizes[axis] == 1) continue;
-    if (stride && view.strides[axis] != next) return std::nullopt;
-    if (!stride) stride = view.strides[axis];
-    next = view.strides[axis] * view.sizes[axis];
-  }
-  return stride.value_or(1);
 }
 
 }  // namespace

@@ -16,28 +16,7 @@
 namespace tenon::ops::linear {
 namespace {
 
-// [..., n] as [rows, n], or nothing where the rows have no common stride.
-std::optional<Tensor> AsMatrix(const Tensor& view) {
-  Tensor matrix = view;
-  matrix.rank = 2;
-  matrix.sizes[0] = 1;
-  matrix.strides[0] = 0;
-  for (int axis = view.rank - 2; axis >= 0; --axis) {
-    const int64_t size = view.sizes[axis];
-    if (size == 1) continue;
-    if (matrix.sizes[0] == 1) {
-      matrix.strides[0] = view.strides[axis];
-    } else if (view.strides[axis] != matrix.sizes[0] * matrix.strides[0]) {
-      return std::nullopt;
-    }
-    matrix.sizes[0] *= size;
-  }
-  matrix.sizes[1] = view.size(-1);
-  matrix.strides[1] = view.stride(-1);
-  return matrix;
-}
-
-// The same, copied where it has to be.
+// A view as a matrix of rows, copied where it has to be.
 class Rows {
  public:
   explicit Rows(const Tensor& view) {

@@ -7,7 +7,7 @@
 #include "ops/linear/scaled_mm.h"
 
 #include "backend/cpu/dot_int8.h"
-#include "ops/dispatch.h"
+#include "ops/composition.h"
 #include "ops/linear/operands.h"
 #include "ops/structural.h"
 
@@ -117,16 +117,12 @@ void RunFp8BlockwiseScaledMm(const Resolved& call, std::span<const Tensor> outpu
 void RunW8a8DynamicLinear(const Resolved& call, std::span<const Tensor> outputs) {
   CheckInt8Width(call);
   if (outputs[0].numel() == 0) return;
-  const Argument argument = call.inputs[0].tensor;
-  const Resolved quantise =
-      Resolve(FindOperator("dynamic_scaled_int8_quant"), std::span<const Argument>(&argument, 1));
-  const Buffer q(quantise.outputs[0].spec);
-  const Buffer scale(quantise.outputs[1].spec);
-  const Tensor results[] = {q.tensor(), scale.tensor()};
-  Dispatch(quantise, OutputViews(quantise, results));
-  const Operand x(q.tensor());
+  const Argument x_given = Given(call, "x");
+  const std::vector<Buffer> quantised =
+      Invoke("dynamic_scaled_int8_quant", std::span<const Argument>(&x_given, 1));
+  const Operand x(quantised[0].tensor());
   const Operand weight(call.inputs[1].view, Operand::Strides::kUnit);
-  const Epilogue epilogue(scale.tensor(), call.FindInput("weight_scale")->view,
+  const Epilogue epilogue(quantised[1].tensor(), call.FindInput("weight_scale")->view,
                           *call.FindInput("bias"));
   const Target y(outputs[0]);
   cpu::Int8Product(x.rows(), weight.rows(), x.width(), Int8RowsOf(x), Int8RowsOf(weight), {},
