@@ -134,6 +134,9 @@ typedef struct TenonTransport {
 /* Makes a group known to operators by its name, in place of one of that name. */
 TENON_API int tenon_register_group(const char* name, const TenonTransport* transport);
 
+/* The rank of this process in a group; a negative number when there is no group of that name. */
+TENON_API int tenon_group_rank(const char* name);
+
 /* `find` is asked for names that are not registered: it registers the group and returns 0, or
  * returns another number. Null: nobody is asked. */
 TENON_API void tenon_set_group_finder(int (*find)(const char* name));

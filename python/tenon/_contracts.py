@@ -37,8 +37,9 @@ class Param:
     first_last: bool = False  # its first axis is the one that the contract sees last
     size: str = ""  # the size that a choice stands for: of a string in the order of its choices,
     choice_sizes: tuple[int, ...] = ()  # of a bool those of False and True
-    length: int = 0  # of an int_list, whose numbers are sizes, too: name_0, name_1 ...; -1: any,
-    # and its length and sum are: name_count, name_sum
+    length: int = 0  # of an int_list, whose numbers are sizes, too: name_0, name_1 ...; negative:
+    # any, and its number of numbers, their sum ... are sizes: name_count, name_sum
+    per_rank: bool = False  # a list that may have a number for each rank
     limits_rows: bool = False  # rows that it does not count are not computed
     absent_sizes: dict[str, int] = dataclasses.field(default_factory=dict)
     choices: tuple[str, ...] = ()

@@ -121,6 +121,7 @@ def load():
             [op, arguments, ctypes.c_int64, ctypes.POINTER(Tensor), ctypes.c_int64],
         ),
         ("tenon_register_group", ctypes.c_int, [ctypes.c_char_p, ctypes.POINTER(Transport)]),
+        ("tenon_group_rank", ctypes.c_int, [ctypes.c_char_p]),
         ("tenon_set_group_finder", None, [FINDER]),
     ):
         function = getattr(lib, name)
@@ -140,6 +141,13 @@ def find(name):
     if not op:
         raise AttributeError(load().tenon_last_error().decode())
     return op
+
+
+def group_rank(name):
+    rank = load().tenon_group_rank(name.encode())
+    if rank < 0:
+        raise error()
+    return rank
 
 
 def tensor(address, device_type, device_index, dtype, shape, strides):

@@ -7,6 +7,8 @@ tensor has several shapes of one rank: a comparison would tie a compiled graph t
 import ast
 import functools
 
+from tenon import _library
+
 
 class _Expression:
     """A size expression; `solve` finds the one size that is not known."""
@@ -66,9 +68,7 @@ class _Solver:
             elif param.kind == "int":
                 self.sizes[param.name] = value
             elif param.kind == "int_list":
-                self.sizes.update({f"{param.name}_{i}": item for i, item in enumerate(value)})
-                self.sizes[f"{param.name}_count"] = len(value)
-                self.sizes[f"{param.name}_sum"] = sum(value)
+                self.sizes.update(list_sizes(param, value, values))
             if param.size:
                 choices = param.choices or (False, True)
                 self.sizes[param.size] = param.choice_sizes[choices.index(value)]
@@ -174,6 +174,19 @@ class _Solver:
             step = step * size
         columns = _ceil(step, out.column_multiple) * out.column_multiple
         return strides + [columns]
+
+
+def list_sizes(param, numbers, values):
+    """The sizes that a list stands for."""
+    if param.length >= 0:
+        return {f"{param.name}_{i}": number for i, number in enumerate(numbers)}
+    sizes = {"count": len(numbers), "sum": sum(numbers), "max": max(numbers, default=0)}
+    sizes["empty"] = int(not numbers)
+    if param.per_rank:
+        each = len(numbers) == values["world_size"]
+        sizes["each"] = int(each)
+        sizes["own"] = numbers[_library.group_rank(values["group_name"])] if each else 0
+    return {f"{param.name}_{key}": size for key, size in sizes.items()}
 
 
 def _product(sizes):

@@ -227,6 +227,15 @@ int tenon_register_group(const char* name, const TenonTransport* transport) {
   });
 }
 
+int tenon_group_rank(const char* name) {
+  int rank = 0;
+  const int status = Guard([&] {
+    TENON_CHECK(name != nullptr, "the name of a group is a null pointer");
+    rank = tenon::FindGroup(name)->rank();
+  });
+  return status == kOk ? rank : status;
+}
+
 void tenon_set_group_finder(int (*find)(const char* name)) { tenon::SetGroupFinder(find); }
 
 }  // extern "C"

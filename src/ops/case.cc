@@ -6,11 +6,11 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <numeric>
 #include <set>
 
 #include "base/dtype.h"
 #include "base/error.h"
+#include "ops/list_sizes.h"
 #include "ops/strided.h"
 
 namespace tenon::ops {
@@ -166,13 +166,7 @@ void Case::AddChoiceSizes(const Contract& contract) {
       sizes_[param.sized] = param.SizeOf(value);
     }
     if (param.kind != AttrKind::kIntList || !is_given) continue;
-    const auto& list = std::get<std::vector<int64_t>>(given->second);
-    if (param.length == Param::kAnyLength) {
-      sizes_[param.name + "_count"] = static_cast<int64_t>(list.size());
-      sizes_[param.name + "_sum"] = std::accumulate(list.begin(), list.end(), int64_t{0});
-      continue;
-    }
-    for (size_t i = 0; i < list.size(); ++i) sizes_[fmt::format("{}_{}", param.name, i)] = list[i];
+    AddListSizes(sizes_, param, std::get<std::vector<int64_t>>(given->second));
   }
 }
 

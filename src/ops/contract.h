@@ -91,6 +91,7 @@ struct Param {
   std::vector<std::string> choices;       // of a string or dtype; "swish=silu" is an alias
   static constexpr int64_t kAnyLength = -1;
   int64_t length = 0;         // of a list, or kAnyLength
+  bool per_rank = false;      // a list that may have a number for each rank
   bool is_static = false;     // bodies differ by its value
   bool non_negative = false;  // NaN and negative values are refused
   bool positive = false;
@@ -135,6 +136,7 @@ struct Param {
   Param& OrFloat8() { return or_float8 = true, *this; }
   Param& FirstLast() { return first_last = true, *this; }
   Param& MayBeEmpty() { return may_be_empty = true, *this; }
+  Param& PerRank() { return per_rank = true, *this; }
   Param& Broadcasts() { return broadcasts = true, *this; }
   Param& MovesLast(std::string tensor) { return moves_last = std::move(tensor), *this; }
   Param& Casts(std::string tensor) { return casts = std::move(tensor), *this; }
@@ -259,7 +261,8 @@ class Contract {
   Param& Text(std::string_view name, std::optional<std::string> fallback = std::nullopt);
   // Each number is a size, too, and an attribute: <name>_0, <name>_1 ...
   Param& IntList(std::string_view name, int64_t length);
-  // Of any length; its length and sum are sizes: <name>_count, <name>_sum.
+  // Of any length. Sizes: <name>_count, <name>_sum, <name>_max and <name>_empty (1 or 0); PerRank()
+  // has <name>_each (1 when it has `world_size` numbers) and <name>_own (this rank's, or 0).
   Param& IntList(std::string_view name) { return IntList(name, Param::kAnyLength); }
   Param& ScalarType(std::string_view name, std::vector<std::string> choices);
   Param& OptionalScalarType(std::string_view name, std::vector<std::string> choices);

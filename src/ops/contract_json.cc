@@ -90,6 +90,7 @@ Json ParamJson(const Param& param) {
     json["choice_sizes"] = param.choice_sizes;
   }
   if (param.length != 0) json["length"] = param.length;
+  if (param.per_rank) json["per_rank"] = true;
   if (!param.absent_sizes.empty()) json["absent_sizes"] = param.absent_sizes;
   if (param.nullable || param.none_by_default) {
     json["default"] = nullptr;

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "ops/alias.h"
 #include "ops/argument_text.h"
+#include "ops/list_sizes.h"
 #include "ops/solve.h"
 
 namespace tenon::ops {
@@ -29,6 +30,7 @@ class Resolver {
     CheckDevices();
     BindStorage();
     for (const BoundInput& input : call_.inputs) CheckDType(input);
+    AddRankSizes(call_, name_);
     MoveAxis();
     SolveShapes(call_, name_);
     CompleteAttributes();
@@ -90,24 +92,14 @@ class Resolver {
   }
 
   void BindList(const Param& param, const std::vector<int64_t>& list) {
-    if (param.length == Param::kAnyLength) {
-      int64_t sum = 0;
-      for (int64_t number : list) {
-        CheckNumber(param, number);
-        sum += number;
-      }
-      call_.sizes[param.name + "_count"] = static_cast<int64_t>(list.size());
-      call_.sizes[param.name + "_sum"] = sum;
-      return;
-    }
+    for (int64_t number : list) CheckNumber(param, number);
+    if (param.length == Param::kAnyLength) return AddListSizes(call_.sizes, param, list);
     TENON_CHECK(static_cast<int64_t>(list.size()) == param.length,
                 "{}: {} must have {} numbers, got {}", name_, param.name, param.length,
                 ShapeText(list));
+    AddListSizes(call_.sizes, param, list);
     for (size_t i = 0; i < list.size(); ++i) {
-      const std::string name = fmt::format("{}_{}", param.name, i);
-      CheckNumber(param, list[i]);
-      call_.sizes[name] = list[i];
-      call_.attributes[name] = list[i];
+      call_.attributes[fmt::format("{}_{}", param.name, i)] = list[i];
     }
   }
 

@@ -10,6 +10,7 @@ namespace tenon::ops {
 namespace comm {
 void RunAllGather(const Resolved& call, std::span<const Tensor> outputs);
 void RunAllGatherLinear(const Resolved& call, std::span<const Tensor> outputs);
+void RunAllGatherUnpad(const Resolved& call, std::span<const Tensor> outputs);
 void RunAllReduce(const Resolved& call, std::span<const Tensor> outputs);
 void RunAllReduceAddRmsNorm(const Resolved& call, std::span<const Tensor> outputs);
 void RunAllReduceRmsNorm(const Resolved& call, std::span<const Tensor> outputs);
@@ -18,6 +19,7 @@ void RunColumnParallelLinear(const Resolved& call, std::span<const Tensor> outpu
 void RunDsv4OProj(const Resolved& call, std::span<const Tensor> outputs);
 void RunLinearAllReduceAddRmsNorm(const Resolved& call, std::span<const Tensor> outputs);
 void RunOProjRowParallelLinear(const Resolved& call, std::span<const Tensor> outputs);
+void RunPadReduce(const Resolved& call, std::span<const Tensor> outputs);
 void RunReduceScatter(const Resolved& call, std::span<const Tensor> outputs);
 void RunRowParallelLinear(const Resolved& call, std::span<const Tensor> outputs);
 }  // namespace comm

@@ -1,6 +1,8 @@
 // Operators on several ranks, against one rank that has everything.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "ops/check.h"
 #include "ops/dispatch.h"
 #include "ops/group_testing.h"
@@ -111,6 +113,58 @@ TEST(GroupOps, EmbeddingOfRaggedTokens) {
     }),
                 Each(""));
   }
+}
+
+// Each rank has tokens of its own number; with twice as many ranks as shards each rank has half of
+// a padded shard.
+TEST(GroupOps, RaggedTokensComeAndGo) {
+  constexpr int64_t kPadded = 4;
+  for (int size : kSizes) {
+    for (int shards : {size, size / 2}) {
+      std::vector<int64_t> sizes;
+      for (int s = 0; s < shards; ++s) sizes.push_back(4 - s);
+      Values all;
+      for (size_t s = 0; s < sizes.size(); ++s) {
+        for (int64_t i = 0; i < 3 * sizes[s]; ++i)
+          all.push_back(ValueAt(50 * static_cast<int64_t>(s) + i));
+      }
+      EXPECT_THAT(Group(size).Run([&](int rank, Arena& own, const std::string& group) {
+        const int64_t part = kPadded * shards / size;  // padded rows of a rank
+        const int64_t first = rank * part % kPadded;
+        const int64_t shard = rank * part / kPadded;
+        const int64_t rows =
+            std::clamp<int64_t>(sizes[static_cast<size_t>(shard)] - first, 0, part);
+        Values mine;
+        for (int64_t i = 0; i < 3 * rows; ++i) mine.push_back(ValueAt(50 * shard + 3 * first + i));
+        const Tensor x = own.Make(DType::kF32, {rows, 3}, mine);
+        const Argument padded = kPadded;
+        const Argument ranks = int64_t{size};
+        EXPECT_EQ(Call("maybe_all_gather_and_maybe_unpad", {x, sizes, padded, ranks, group})[0],
+                  all);
+        const Tensor y = own.Make(DType::kF32, {static_cast<int64_t>(all.size()) / 3, 3}, all);
+        const Values back = Call("maybe_pad_and_reduce", {y, sizes, padded, ranks, group})[0];
+        Values expected = mine;  // the sum of `size` equal ones; padded where shards are shared
+        for (double& value : expected) value *= size;
+        if (shards != size) expected.resize(static_cast<size_t>(3 * part), 0.0);
+        EXPECT_EQ(back, expected);
+      }),
+                  Each(""));
+    }
+  }
+}
+
+TEST(GroupOps, WithoutShardsRowsAreGatheredAndScattered) {
+  EXPECT_THAT(Group(2).Run([&](int rank, Arena& own, const std::string& group) {
+    const Tensor x = own.Make(DType::kF32, {1, 2}, {1.0 + rank, 5});
+    const std::vector<int64_t> none;
+    const auto all =
+        Op::Find("maybe_all_gather_and_maybe_unpad").Run({x, none, int64_t{0}, int64_t{2}, group});
+    EXPECT_THAT(ValuesOf(all[0].tensor()), ElementsAre(1, 5, 2, 5));
+    EXPECT_THAT(
+        Call("maybe_pad_and_reduce", {all[0].tensor(), none, int64_t{0}, int64_t{2}, group})[0],
+        ElementsAre(2.0 + 2 * rank, 10));
+  }),
+              Each(""));
 }
 
 TEST(GroupOps, NormOverHeadsOfAllRanks) {

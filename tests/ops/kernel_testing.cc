@@ -65,6 +65,7 @@ std::vector<Sizes> SizesOf(const Contract& contract, bool all) {
              {"size", 6},
              {"dim", 0},
              {"words", 5},
+             {"padded_size", 16},
              {"org_vocab_size", 4},
              {"heads", 4},
              {"head_size", 64},
@@ -138,7 +139,9 @@ void Choose(const Contract& contract, const Choices& choices, CaseSpec& spec) {
         spec.attributes[param.name] = (spec.sizes.at("hidden") + 1) / 2;
       }
     }
-    if (param.name == "shard_indices") {
+    if (param.name == "shard_sizes") {
+      spec.attributes[param.name] = std::vector<int64_t>{12};
+    } else if (param.name == "shard_indices") {
       spec.attributes[param.name] = std::vector<int64_t>{0, 6, 2, 6, 9, 12};
     } else if (!param.is_tensor && param.kind == AttrKind::kIntList) {
       const int64_t third = spec.sizes.at("half") / 3;

@@ -18,7 +18,15 @@ WITH_OUT = [name for name in FUNCTIONAL if FORMS[name][0].out_schema]
 NUMBERS = [name for name in FUNCTIONAL if name not in TENSORS]
 IN_PLACE = [name for name, (_, in_place) in FORMS.items() if in_place is not None]
 LEAD = (3, 5)
-FIXED = {"group_name": "", "world_size": 1, "rank": 0, "dim": -1}  # the group of one rank; any axis
+# The group of one rank; any axis; one shard that has all rows.
+FIXED = {
+    "group_name": "",
+    "world_size": 1,
+    "rank": 0,
+    "dim": -1,
+    "shard_sizes": [4],
+    "padded_size": 8,
+}
 
 
 class Case:
@@ -84,8 +92,7 @@ def _attribute(param, everything):
 
 def _sizes_of(param, value):
     if param.kind == "int_list":
-        items = {f"{param.name}_{i}": item for i, item in enumerate(value)}
-        return {**items, f"{param.name}_count": len(value), f"{param.name}_sum": sum(value)}
+        return _shapes.list_sizes(param, value, FIXED)
     if param.size:
         return {param.size: param.choice_sizes[(param.choices or (False, True)).index(value)]}
     return {param.name: value} if param.kind == "int" and value is not None else {}
@@ -110,10 +117,9 @@ def _find(name, everything, storage):
             value = _attribute(param, everything)
             if value is None and not param.optional:
                 value = sizes.get(param.name, draw.choice((2, 4, 8)))
-            if param.kind == "int_list":
-                value = [
-                    draw.choice((2, 4, 8)) for _ in range(param.length if param.length > 0 else 3)
-                ]
+            if param.kind == "int_list" and not isinstance(value, list):
+                count = param.length if param.length > 0 else 3
+                value = [draw.choice((2, 4, 8)) for _ in range(count)]
             attributes[param.name] = value
             sizes.update(_sizes_of(param, value))
         given = {p.name for p in contract.params if p.kind == "tensor"}

@@ -200,8 +200,8 @@ def test_strided_and_expanded_inputs(name, storage):
         expanded, repeated = dict(values), dict(values)
         for param in rows:
             if values[param.name] is not None:
-                first = values[param.name][:1]
-                expanded[param.name] = first.expand(LEAD[0], *first.shape[1:])
+                count, *rest = values[param.name].shape
+                expanded[param.name] = values[param.name][:1].expand(count, *rest)
                 repeated[param.name] = expanded[param.name].contiguous()
         for got, want in zip(run(name, expanded), run(name, repeated)):
             same(got, want)
