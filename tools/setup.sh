@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build pkg-config make git python3 python3-venv
-  libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libgtest-dev libgmock-dev)
+  libopenmpi-dev openmpi-bin libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libgtest-dev libgmock-dev)
 
 if [[ -n ${CI:-} ]]; then packages+=(clang-tidy); fi  # large, and people rarely need it
 

@@ -137,6 +137,11 @@ TENON_API int tenon_register_group(const char* name, const TenonTransport* trans
 /* The rank of this process in a group; a negative number when there is no group of that name. */
 TENON_API int tenon_group_rank(const char* name);
 
+/* Makes a group of processes that mpirun started (MakeMpiGroup of include/tenon/comm.h) known by
+ * its name; its rank and size go where `rank` and `size` point. */
+TENON_API int tenon_register_mpi_group(const char* name, int32_t color, int32_t* rank,
+                                       int32_t* size);
+
 /* `find` is asked for names that are not registered: it registers the group and returns 0, or
  * returns another number. Null: nobody is asked. */
 TENON_API void tenon_set_group_finder(int (*find)(const char* name));

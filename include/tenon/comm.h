@@ -64,6 +64,13 @@ class TENON_API Communicator {
   std::string broken_;  // the sentence of the transfer that failed, or empty
 };
 
+// Of the processes that mpirun started, those that give the same colour, in MPI's order of them.
+// All of them have to call this, in the same order as other calls of it. Starts MPI when the
+// program has not. UsageError where the plugin or MPI's library is missing. When a transfer of the
+// group has failed, MPI_Finalize is left out at the end of the process: it could wait for a dead
+// rank.
+TENON_API std::shared_ptr<Communicator> MakeMpiGroup(int color = 0);
+
 // One communicator per rank, each for a thread of its own.
 TENON_API std::vector<std::shared_ptr<Communicator>> MakeThreadGroup(int size);
 

@@ -122,6 +122,11 @@ def load():
         ),
         ("tenon_register_group", ctypes.c_int, [ctypes.c_char_p, ctypes.POINTER(Transport)]),
         ("tenon_group_rank", ctypes.c_int, [ctypes.c_char_p]),
+        (
+            "tenon_register_mpi_group",
+            ctypes.c_int,
+            [ctypes.c_char_p, ctypes.c_int32, *[ctypes.POINTER(ctypes.c_int32)] * 2],
+        ),
         ("tenon_set_group_finder", None, [FINDER]),
     ):
         function = getattr(lib, name)

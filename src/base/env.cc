@@ -13,6 +13,7 @@ constexpr EnvVariable kTable[] = {
     {"TENON_COMM_TIMEOUT", "seconds that a rank waits for the others of its group (default: 300)"},
     {"TENON_CXX", "host compiler for `tenon fuse --target cpp` (default: c++, g++, clang++)"},
     {"TENON_LOG", "comma-separated topics to print on standard error: dispatch, compile, cache"},
+    {"TENON_MPI_LIBRARY", "the plugin for groups of MPI processes (default: beside libtenon)"},
     {"TENON_NUM_THREADS", "threads of the CPU backend (default: OpenMP's)"},
     {"TENON_REGEN_GOLDEN", "1: tests write their golden files instead of comparing with them"},
     {"TENON_TARGET", "CPU instruction set to run: avx2 or avx3 (default: the best one)"},

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/comm/transport_group.h"
 #include "base/error.h"
-#include "ops/c_group.h"
 #include "ops/c_values.h"
 #include "ops/contract_json.h"
 #include "ops/registry.h"
@@ -223,7 +223,17 @@ void tenon_set_parallel_for(TenonParallelFor run) { tenon::SetParallelFor(run); 
 int tenon_register_group(const char* name, const TenonTransport* transport) {
   return Guard([&] {
     TENON_CHECK(name != nullptr, "the name of a group is a null pointer");
-    tenon::RegisterGroup(name, tenon::ops::GroupOf(transport));
+    tenon::RegisterGroup(name, tenon::GroupOf(transport));
+  });
+}
+
+int tenon_register_mpi_group(const char* name, int32_t color, int32_t* rank, int32_t* size) {
+  return Guard([&] {
+    TENON_CHECK(name != nullptr, "the name of a group is a null pointer");
+    const auto group = tenon::MakeMpiGroup(color);
+    tenon::RegisterGroup(name, group);
+    *rank = group->rank();
+    *size = group->size();
   });
 }
 

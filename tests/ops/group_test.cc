@@ -154,17 +154,21 @@ TEST(GroupOps, RaggedTokensComeAndGo) {
 }
 
 TEST(GroupOps, WithoutShardsRowsAreGatheredAndScattered) {
-  EXPECT_THAT(Group(2).Run([&](int rank, Arena& own, const std::string& group) {
-    const Tensor x = own.Make(DType::kF32, {1, 2}, {1.0 + rank, 5});
-    const std::vector<int64_t> none;
-    const auto all =
-        Op::Find("maybe_all_gather_and_maybe_unpad").Run({x, none, int64_t{0}, int64_t{2}, group});
-    EXPECT_THAT(ValuesOf(all[0].tensor()), ElementsAre(1, 5, 2, 5));
-    EXPECT_THAT(
-        Call("maybe_pad_and_reduce", {all[0].tensor(), none, int64_t{0}, int64_t{2}, group})[0],
-        ElementsAre(2.0 + 2 * rank, 10));
-  }),
-              Each(""));
+  for (int64_t size : kSizes) {
+    const int ranks = static_cast<int>(size);
+    EXPECT_THAT(Group(ranks).Run([&](int rank, Arena& own, const std::string& group) {
+      const Tensor x = own.Make(DType::kF32, {1, 2}, {1.0 + rank, 5});
+      const std::vector<int64_t> none;
+      const auto all =
+          Op::Find("maybe_all_gather_and_maybe_unpad").Run({x, none, int64_t{0}, size, group});
+      Values expected;
+      for (int from = 0; from < ranks; ++from) expected.insert(expected.end(), {1.0 + from, 5});
+      EXPECT_EQ(ValuesOf(all[0].tensor()), expected);
+      EXPECT_THAT(Call("maybe_pad_and_reduce", {all[0].tensor(), none, int64_t{0}, size, group})[0],
+                  ElementsAre((1.0 + rank) * ranks, 5.0 * ranks));
+    }),
+                Each(""));
+  }
 }
 
 TEST(GroupOps, NormOverHeadsOfAllRanks) {
@@ -215,7 +219,8 @@ TEST(GroupOps, NormOverHeadsOfAllRanks) {
 }
 
 TEST(GroupOps, WhatIsRefused) {
-  Group group(2);
+  const int size = kSizes[0];
+  Group group(size);
   EXPECT_THAT(group.Run([](int rank, Arena& own, const std::string& name) {
     const Tensor x = own.Make(DType::kF32, {2, 3 + rank});
     Op::Find("all_reduce").Run({x, name});
@@ -224,9 +229,10 @@ TEST(GroupOps, WhatIsRefused) {
                    "f32, rank 1 calls all_reduce of 8 f32"));
   EXPECT_THAT(group.Run([](int, Arena& own, const std::string& name) {
     const Tensor x = own.Make(DType::kF32, {4, 3});
-    Op::Find("all_gather").Run({x, int64_t{0}, int64_t{4}, name});
+    Op::Find("all_gather").Run({x, int64_t{0}, int64_t{3}, name});
   }),
-              Each(HasSubstr("world_size must be 2, the number of ranks of group \"group_test")));
+              Each(HasSubstr(fmt::format(
+                  "world_size must be {}, the number of ranks of group \"group_test", size))));
   EXPECT_THAT(group.Run([](int, Arena& own, const std::string&) {
     const Tensor x = own.Make(DType::kF32, {4, 3});
     Op::Find("all_reduce").Run({x, std::string("nobody")});

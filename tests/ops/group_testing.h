@@ -1,7 +1,9 @@
-// Groups of threads, and what their ranks are compared with.
+// Groups of threads, and what their ranks are compared with. Under mpirun (TENON_TEST_MPI is the
+// number of processes): the group of all processes, of which each runs its own rank.
 #pragma once
 
 #include <cmath>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,28 +28,42 @@ inline Values Sample(int64_t count, int64_t seed) {
   return values;
 }
 
-// A group of threads; rank r knows it as "<prefix>r".
+// 0: there are none.
+inline int NumProcesses() {
+  const char* number = std::getenv("TENON_TEST_MPI");
+  return number != nullptr ? std::atoi(number) : 0;
+}
+
+// How many ranks tests have.
+inline const std::vector<int> kSizes =
+    NumProcesses() > 0 ? std::vector<int>{NumProcesses()} : std::vector<int>{2, 4};
+
+// Rank r of it knows it as "group_test<r>".
 class Group {
  public:
-  explicit Group(int size) : size_(size), ranks_(MakeThreadGroup(size)) {
-    for (int rank = 0; rank < size; ++rank) {
-      RegisterGroup(NameOf(rank), ranks_[static_cast<size_t>(rank)]);
+  explicit Group(int size) {
+    if (NumProcesses() > 0) {
+      ranks_ = {MakeMpiGroup()};
+    } else {
+      ranks_ = MakeThreadGroup(size);
     }
+    TENON_ASSERT(ranks_[0]->size() == size, "the group has {} ranks", ranks_[0]->size());
+    for (const auto& rank : ranks_) RegisterGroup(NameOf(rank->rank()), rank);
   }
   static std::string NameOf(int rank) { return fmt::format("group_test{}", rank); }
 
   // fn(rank, arena, group's name) on a thread per rank; the sentences of what was refused.
   template <typename Fn>
   std::vector<std::string> Run(Fn fn) {
-    std::vector<std::string> sentences(static_cast<size_t>(size_));
+    std::vector<std::string> sentences(ranks_.size());
     std::vector<std::thread> threads;
-    for (int rank = 0; rank < size_; ++rank) {
-      threads.emplace_back([&, rank] {
+    for (size_t i = 0; i < ranks_.size(); ++i) {
+      threads.emplace_back([&, i, rank = ranks_[i]->rank()] {
         Arena arena;
         try {
           fn(rank, arena, NameOf(rank));
         } catch (const UsageError& e) {
-          sentences[static_cast<size_t>(rank)] = e.what();
+          sentences[i] = e.what();
         }
       });
     }
@@ -56,8 +72,7 @@ class Group {
   }
 
  private:
-  int size_;
-  std::vector<std::shared_ptr<Communicator>> ranks_;
+  std::vector<std::shared_ptr<Communicator>> ranks_;  // those of this process
 };
 
 inline std::vector<Values> Call(const char* op, std::vector<Argument> arguments) {
@@ -67,7 +82,5 @@ inline std::vector<Values> Call(const char* op, std::vector<Argument> arguments)
   }
   return results;
 }
-
-inline constexpr int kSizes[] = {2, 4};
 
 }  // namespace tenon::ops

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "backend/comm/timeout.h"
 #include "backend/cpu/widen.h"
 #include "base/dtype.h"
 #include "base/env.h"
@@ -23,15 +24,6 @@ enum class Collective : int32_t {
 
 constexpr std::array<std::string_view, 6> kNames = {"all_reduce", "all_gather", "reduce_scatter",
                                                     "all_to_all", "broadcast",  "barrier"};
-
-double TimeoutSeconds() {
-  const std::string text = EnvValue("TENON_COMM_TIMEOUT", "300");
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  TENON_CHECK(error == std::errc() && end == text.data() + text.size() && seconds > 0,
-              "TENON_COMM_TIMEOUT must be a positive number of seconds, got {}", text);
-  return seconds;
-}
 
 void CheckSummable(DType dtype) {
   TENON_CHECK(dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16,
@@ -57,6 +49,15 @@ void SumRows(const char* in, char* out, int64_t ranks, int64_t count, DType dtyp
 
 }  // namespace
 
+double CommTimeoutSeconds() {
+  const std::string text = EnvValue("TENON_COMM_TIMEOUT", "300");
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  TENON_CHECK(error == std::errc() && end == text.data() + text.size() && seconds > 0,
+              "TENON_COMM_TIMEOUT must be a positive number of seconds, got {}", text);
+  return seconds;
+}
+
 // What a rank is about to do; the same bytes on all.
 struct Communicator::Announcement {
   Collective collective;
@@ -76,7 +77,7 @@ template <typename Fn>
 void Communicator::Transfer(Fn&& move) {
   TENON_CHECK(broken_.empty(), "the group cannot be used any more: {}", broken_);
   try {
-    move(TimeoutSeconds());
+    move(CommTimeoutSeconds());
   } catch (const UsageError& e) {
     broken_ = e.what();
     throw;

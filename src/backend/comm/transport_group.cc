@@ -1,10 +1,10 @@
-#include "ops/c_group.h"
+#include "backend/comm/transport_group.h"
 
 #include <array>
 
 #include "base/error.h"
 
-namespace tenon::ops {
+namespace tenon {
 namespace {
 
 class CallbackGroup final : public Communicator {
@@ -44,4 +44,4 @@ std::shared_ptr<Communicator> GroupOf(const TenonTransport* transport) {
   return std::make_shared<CallbackGroup>(*transport);
 }
 
-}  // namespace tenon::ops
+}  // namespace tenon

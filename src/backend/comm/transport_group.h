@@ -6,9 +6,9 @@
 #include "tenon/c.h"
 #include "tenon/comm.h"
 
-namespace tenon::ops {
+namespace tenon {
 
 // UsageError when it is not complete.
 std::shared_ptr<Communicator> GroupOf(const TenonTransport* transport);
 
-}  // namespace tenon::ops
+}  // namespace tenon
