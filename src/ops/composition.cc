@@ -69,6 +69,15 @@ std::vector<Buffer> Invoke(std::string_view op, std::span<const Argument> argume
   return buffers;
 }
 
+void InvokeFor(const Resolved& call, std::string_view op, std::span<const Argument> arguments,
+               std::span<const Tensor> results) {
+  try {
+    Invoke(op, arguments, results);
+  } catch (const UsageError& e) {
+    throw UsageError(fmt::format("{}: {}", call.name(), e.what()));
+  }
+}
+
 void InGroup(const Resolved& call, const std::function<void(Communicator& group)>& fn) {
   try {
     const std::string& name = WordOf(call, "group_name");

@@ -17,6 +17,9 @@ namespace tenon::ops {
 void Invoke(std::string_view op, std::span<const Argument> arguments,
             std::span<const Tensor> results);
 std::vector<Buffer> Invoke(std::string_view op, std::span<const Argument> arguments);
+// What the other operator refuses is said in this one's name.
+void InvokeFor(const Resolved& call, std::string_view op, std::span<const Argument> arguments,
+               std::span<const Tensor> results);
 
 // Runs fn with the call's group, which must have `world_size` ranks where the operator has that
 // argument. What the group refuses is said in the operator's name.

@@ -9,6 +9,7 @@
 namespace tenon::ops {
 
 bool IsContiguous(const Tensor& view) {
+  if (view.numel() == 0) return true;
   int64_t stride = 1;
   for (int axis = view.rank - 1; axis >= 0; --axis) {
     if (view.sizes[axis] != 1 && view.strides[axis] != stride) return false;

@@ -8,7 +8,8 @@
 
 namespace tenon::ops {
 
-bool IsContiguous(const Tensor& view);  // row-major without gaps; axes of size 1 do not matter
+// Row-major without gaps. Axes of size 1 do not matter, and without elements none does.
+bool IsContiguous(const Tensor& view);
 
 // [..., n] as [rows, n], or nothing where the rows have no common stride.
 std::optional<Tensor> AsMatrix(const Tensor& view);

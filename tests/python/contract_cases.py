@@ -36,9 +36,10 @@ class Case:
         self.contract, self.sizes, self.attributes = contract, sizes, attributes
         self.given, self.storage = given, storage
 
-    def shape(self, param, lead):
-        shape = param.shapes[0]
-        axes = [_shapes._expression(text).value(self.sizes) for text in shape.sizes]
+    def shape(self, param, lead, alternative=0):
+        shape = param.shapes[alternative]
+        sizes = {**self.sizes, "tokens": math.prod(lead)}
+        axes = [_shapes._expression(text).value(sizes) for text in shape.sizes]
         axes = (list(lead) if shape.lead else []) + axes
         return axes[-1:] + axes[:-1] if param.sections or param.first_last else axes
 

@@ -118,6 +118,8 @@ def test_w8a8_is_the_chain_of_its_parts():
         bias = tensor(40)
         expected = tenon.ops.int8_scaled_mm(q, w, s.view(-1, 1), scale, bias, out_dtype=dtype)
         assert torch.equal(tenon.ops.w8a8_dynamic_linear(x, w, scale, bias), expected)
+        none = tenon.ops.w8a8_dynamic_linear(x[..., :0], w[:, :0], scale, bias)
+        assert torch.equal(none, bias.to(dtype).expand(2, 9, 40))
 
 
 @pytest.mark.parametrize("out_dtype", DTYPES)

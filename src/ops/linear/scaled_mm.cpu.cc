@@ -6,6 +6,8 @@
 // Limits    int8: at most 131071 columns
 #include "ops/linear/scaled_mm.h"
 
+#include <algorithm>
+
 #include "backend/cpu/dot_int8.h"
 #include "ops/composition.h"
 #include "ops/linear/operands.h"
@@ -54,6 +56,18 @@ std::vector<int32_t> RowSums(const Operand& weight) {
 
 cpu::Int8Rows Int8RowsOf(const Operand& operand) {
   return {static_cast<const int8_t*>(operand.dot().data), operand.dot().row_stride};
+}
+
+// [tokens, k] int8 and [tokens, 1] scales. Without columns there is nothing to scale.
+std::vector<Buffer> QuantisedRows(const Resolved& call) {
+  const Argument x = Given(call, "x");
+  const int64_t tokens = call.sizes.at("tokens");
+  if (call.sizes.at("k") > 0) {
+    return Invoke("dynamic_scaled_int8_quant", std::span<const Argument>(&x, 1));
+  }
+  std::vector<Buffer> none = {Fresh(DType::kI8, {tokens, 0}), Fresh(DType::kF32, {tokens, 1})};
+  std::fill_n(none[1].tensor().ptr<float>(), tokens, 1.0f);
+  return none;
 }
 
 }  // namespace
@@ -117,9 +131,7 @@ void RunFp8BlockwiseScaledMm(const Resolved& call, std::span<const Tensor> outpu
 void RunW8a8DynamicLinear(const Resolved& call, std::span<const Tensor> outputs) {
   CheckInt8Width(call);
   if (outputs[0].numel() == 0) return;
-  const Argument x_given = Given(call, "x");
-  const std::vector<Buffer> quantised =
-      Invoke("dynamic_scaled_int8_quant", std::span<const Argument>(&x_given, 1));
+  const std::vector<Buffer> quantised = QuantisedRows(call);
   const Operand x(quantised[0].tensor());
   const Operand weight(call.inputs[1].view, Operand::Strides::kUnit);
   const Epilogue epilogue(quantised[1].tensor(), call.FindInput("weight_scale")->view,

@@ -92,7 +92,7 @@ void RunSplitQkvTpRmsNormRope(const Resolved& call, std::span<const Tensor> outp
   const Argument arguments[] = {Given(call, "positions"),     normal[0].tensor(),
                                 normal[1].tensor(),           head_dim,
                                 Given(call, "cos_sin_cache"), FlagOf(call, "is_neox")};
-  Invoke("rotary_embedding", arguments, outputs.first(2));
+  InvokeFor(call, "rotary_embedding", arguments, outputs.first(2));
   CopyStrided(Part(given, -1, begins[2], widths[1]), outputs[2]);
 }
 
