@@ -73,7 +73,10 @@ void Resolve(Session& s) {
 }
 
 void Run(Session& s) {
-  Stage(s, "index", [&] { s.tree = SourceTree::FindVllm(s.options.vllm_path); });
+  Stage(s, "index", [&] {
+    s.tree = SourceTree::FindVllm(s.options.vllm_path, s.cache);
+    s.tree.FindTransformers(s.options.transformers_path);
+  });
   Stage(s, "registry", [&] {
     s.platform = MakePlatform(s.options);
     s.in = std::make_unique<Interpreter>(s.tree, s.platform);
@@ -103,15 +106,37 @@ void Run(Session& s) {
 
 }  // namespace
 
-Analysis Analyze(const AnalyzeOptions& options) {
-  Session session(options);
-  Run(session);
-  return std::move(session.result);
+constexpr int kDefaultRanks = 2;
+
+std::shared_ptr<SourceCache> MakeSourceCache() { return std::make_shared<SourceCache>(); }
+
+Analysis Analyze(const AnalyzeOptions& options, std::shared_ptr<SourceCache> cache) {
+  if (cache == nullptr) cache = MakeSourceCache();
+  const auto on_ranks = [&](int ranks) {
+    AnalyzeOptions chosen = options;
+    chosen.tp = ranks;
+    Session session(chosen, cache);
+    Run(session);
+    return std::move(session.result);
+  };
+  if (options.tp != 0) return on_ranks(options.tp);
+  Analysis shared = on_ranks(kDefaultRanks);
+  if (!shared.HasErrors()) return shared;
+  Analysis alone = on_ranks(1);
+  if (alone.HasErrors()) return shared;
+  for (const Diagnostic& diagnostic : shared.diagnostics) {
+    if (diagnostic.severity != "error") continue;
+    alone.diagnostics.push_back(
+        {"note", diagnostic.code,
+         fmt::format("analysed for one rank; for {}: {}", kDefaultRanks, diagnostic.message),
+         diagnostic.file, diagnostic.line});
+  }
+  return alone;
 }
 
 std::vector<ListedArchitecture> ListArchitectures(const AnalyzeOptions& options) {
   Session s(options);
-  s.tree = SourceTree::FindVllm(options.vllm_path);
+  s.tree = SourceTree::FindVllm(options.vllm_path, nullptr);
   s.platform = MakePlatform(options);
   s.in = std::make_unique<Interpreter>(s.tree, s.platform);
   s.registry = std::make_unique<Registry>(*s.in);
@@ -127,7 +152,9 @@ std::vector<std::string> StageNames() { return {std::begin(kStages), std::end(kS
 std::string Dump(const AnalyzeOptions& options, std::string_view stage) {
   TENON_CHECK(std::find(std::begin(kStages), std::end(kStages), stage) != std::end(kStages),
               "analyze: --dump must be one of {}, got '{}'", fmt::join(kStages, ", "), stage);
-  Session session(options);
+  AnalyzeOptions chosen = options;
+  if (chosen.tp == 0) chosen.tp = kDefaultRanks;
+  Session session(chosen);
   Run(session);
   return DumpStage(session, stage);
 }

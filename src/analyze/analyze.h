@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,20 +32,27 @@ struct AnalyzeOptions {
   // Root of a checkout or of a site-packages directory, or the package itself. Empty: searched in
   // TENON_VLLM_PATH, then `vllm/` beside the current directory upwards, then site-packages.
   std::string vllm_path;
+  // The same for the package transformers, whose configuration classes give default values. Empty:
+  // beside vllm/, then site-packages; not required.
+  std::string transformers_path;
   std::string platform = "cuda";  // cuda, rocm, xpu, cpu, ascend
   int sm = 90;                    // compute capability * 10 on cuda
   std::string config_file;        // --config
   std::vector<std::string> sets;  // "key=value": config.x or plain x, parallel.x, platform.x
-  int tp = 2;
+  int tp = 0;                     // 0: two ranks, or one for a model that two cannot share
   std::string dtype = "bfloat16";
   std::string quant;  // empty: that of the config file, else none
   std::vector<int64_t> tokens = {1, 4096};
   bool compile = true;
 };
 
+// Parsed files, for several analyses of one tree.
+struct SourceCache;
+std::shared_ptr<SourceCache> MakeSourceCache();
+
 // All stages. Throws ResolutionError when no model is found; everything later is a diagnostic,
 // except that E10 without a single layer is an Analysis with severity "error".
-Analysis Analyze(const AnalyzeOptions& options);
+Analysis Analyze(const AnalyzeOptions& options, std::shared_ptr<SourceCache> cache = nullptr);
 
 // The registry of the vLLM tree, for `tenon analyze --list` and `--all`.
 struct ListedArchitecture {

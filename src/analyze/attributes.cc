@@ -1,6 +1,8 @@
 // Attribute access on every kind of value.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analyze/interpreter.h"
 #include "analyze/tensor_functions.h"
 
@@ -239,10 +241,40 @@ Value Interpreter::Attribute(const Value& object, const std::string& name) {
   }
 }
 
+// A value that neither the file nor the class gives: `config.x` needs it, so a real one has it.
+Value Interpreter::MissingConfigValue(const Value& object, const std::string& name) {
+  auto* instance = object.As<InstanceObject>();
+  const Frame* frame = VisibleFrame();
+  const std::string owner = instance->label.empty() ? instance->cls->name : instance->label;
+  if (frame != nullptr) {
+    diagnostics.push_back({"note", "W1", fmt::format("{}.{} is not known", owner, name),
+                           frame->module->file->shown(), static_cast<int>(frame->at->line)});
+  }
+  const Value unknown = NewUnknown(owner + "." + name);
+  instance->attributes.emplace_back(name, unknown);
+  return unknown;
+}
+
 Value Interpreter::RequireAttribute(const Value& object, const std::string& name) {
   const Value value = Attribute(object, name);
   if (value.Defined()) return value;
   if (strict) Refuse(fmt::format("attribute '{}' of {}", name, Repr(object)));
+  const bool config = IsConfig(object);
+  if (config && attribute_errors_expected_ == 0) return MissingConfigValue(object, name);
+  // Only a part of such a class is written down: what its own __init__ would set is not known.
+  // The same holds for what loaders hang on to a weight.
+  const auto* instance = object.As<InstanceObject>();
+  const auto written_down = [](const Object* entry) {
+    const auto* cls =
+        entry->kind == ObjectKind::kClass ? static_cast<const ClassObject*>(entry) : nullptr;
+    return cls != nullptr && (cls->layer_row >= 0 || cls->module->is_stand_in) &&
+           cls->name != "Module";
+  };
+  const auto& classes =
+      instance == nullptr || config ? std::vector<Object*>{} : instance->cls->linearisation;
+  if (object.Is(ObjectKind::kTensor) || std::any_of(classes.begin(), classes.end(), written_down)) {
+    return NewUnknown(Repr(object) + "." + name);
+  }
   Raise("AttributeError", fmt::format("{} has no attribute '{}'", Repr(object), name));
 }
 

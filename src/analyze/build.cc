@@ -28,6 +28,16 @@ Arguments ConstructorArguments(Session& s, const Value& init) {
   return arguments;
 }
 
+// What a model of this table of the registry is run for.
+const char* KindOf(const RegistryEntry* entry) {
+  const std::string_view table = entry == nullptr ? "" : std::string_view(entry->table);
+  if (table == "_SPECULATIVE_DECODING_MODELS") return "draft";
+  const bool pools = table == "_EMBEDDING_MODELS" || table == "_LATE_INTERACTION_MODELS" ||
+                     table == "_REWARD_MODELS" || table == "_TOKEN_CLASSIFICATION_MODELS" ||
+                     table == "_SEQUENCE_CLASSIFICATION_MODELS";
+  return pools ? "pooling" : "text";
+}
+
 bool HasLayers(Interpreter& in, const Value& module, int depth = 0) {
   const auto* instance = module.As<InstanceObject>();
   if (instance == nullptr || depth > 4) return false;
@@ -47,12 +57,15 @@ void BuildModel(Session& s) {
   if (s.config.Find("num_hidden_layers") == nullptr && !s.config.closed) {
     // Without a configuration one layer of each kind is shown.
     s.config.Set("num_hidden_layers", 2, "unknown", "");
+    s.config.Set("rope_parameters",
+                 Attr(Attr::Map{{"rope_type", "default"}, {"rope_theta", 10000.0}}), "unknown", "");
     in.diagnostics.push_back({"note", "W1",
                               "no configuration is known for this architecture: sizes are unknown; "
                               "give --config FILE",
                               std::nullopt, std::nullopt});
   }
   s.config_object = ConfigObject(in, s.config);
+  AddClassValues(in, s.config_object, &s.config);
   const Value text = TextConfig(in, s.config_object);
   s.platform.facts["hidden_size"] = Attr(HiddenSize(in, text));
   auto* sets = in.heap.New<DictObject>();
@@ -61,9 +74,16 @@ void BuildModel(Session& s) {
       sets->table.Set(in.NewString(key), in.FromAttr(value));
     }
   }
+  s.platform.facts["model_kind"] = Attr(KindOf(s.entry));
   Arguments arguments;
-  arguments.positional = {s.config_object, text, sets};
+  arguments.positional = {s.config_object, text, sets, s.main};
   s.vllm_config = in.Call(in.ModuleAttribute(in.Module("tenon.config"), "make"), arguments);
+  const auto read_delegates = [&] {
+    const Value current = in.ModuleAttribute(in.Module("tenon.config"), "current");
+    for (const Value& name : in.Iterate(in.Attribute(current, "delegates"))) {
+      s.result.model.delegates.push_back(Str(name));
+    }
+  };
   InstanceObject* model = in.Blank(s.main);
   s.model = model;
   const Value init = in.ClassAttribute(s.main, "__init__");
@@ -79,6 +99,7 @@ void BuildModel(Session& s) {
                                           error.line, s.main->name, error.Name(), error.Message()),
                               error.file, error.line});
   }
+  read_delegates();
 }
 
 }  // namespace tenon::analyze

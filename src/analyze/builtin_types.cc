@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "analyze/config_class.h"
 #include "analyze/interpreter.h"
 #include "analyze/layers.h"
 
@@ -200,6 +201,51 @@ Value Children(In in, Args a) {
   return dict;
 }
 
+// Annotated fields of a class and its bases, with the defaults of those that have one.
+Value Fields(In in, Args a) {
+  auto* dict = in.heap.New<DictObject>();
+  for (const auto& [name, fallback] : in.DataclassFields(First(a).As<ClassObject>())) {
+    const auto* factory = fallback.As<InstanceObject>();
+    const bool made = factory != nullptr && factory->cls->name == "DefaultFactory";
+    if (fallback.Defined()) {
+      dict->table.Set(in.NewString(name), made ? in.CallMethod(fallback, "make") : fallback);
+    }
+  }
+  return dict;
+}
+
+// (name, kind, default) of each parameter; kind is "positional", "keyword", "star", "double_star".
+Value Parameters(In in, Args a) {
+  Value callee = First(a);
+  if (const auto* bound = callee.As<BoundMethodObject>()) callee = bound->function;
+  if (auto* cls = callee.As<ClassObject>()) callee = in.ClassAttribute(cls, "__init__");
+  const auto* function = callee.As<FunctionObject>();
+  if (function == nullptr) return Value::None();
+  std::vector<Value> list;
+  const auto& parameters = function->node->kids[0]->kids;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    static constexpr const char* kKinds[] = {"positional", "keyword", "star", "double_star"};
+    const Value fallback = function->defaults[i];
+    list.push_back(in.NewTuple({in.NewString(parameters[i]->text),
+                                in.NewString(kKinds[parameters[i]->integer]),
+                                fallback.Defined() ? fallback : Value::Ellipsis()}));
+  }
+  return in.NewList(std::move(list));
+}
+
+Value ArchitectureOf(In in, Args a) {
+  const std::string* type = Text(First(a));
+  const std::string name = type == nullptr ? "" : ArchitectureOfModelType(in, *type);
+  return name.empty() ? Value::None() : in.NewString(name);
+}
+
+Value ImportModule(In in, Args a) { return in.Import(Str(First(a))); }
+
+Value ConfigClassOf(In in, Args a) {
+  const Value cls = Text(First(a)) == nullptr ? Value() : ClassOfModelType(in, Str(First(a)));
+  return cls.Defined() ? cls : Value::None();
+}
+
 // A layer of layers.def: its constructor arguments become attributes of the same names.
 Value BindArguments(In in, Args a) {
   const Value self = First(a);
@@ -223,7 +269,12 @@ Value BindArguments(In in, Args a) {
     arguments.keywords.emplace_back(Str(key), value);
   }
   for (const auto& [name, value] : in.Bind(function, std::move(arguments))) {
-    if (name != "self") in.SetAttribute(self, name, value);
+    if (name == "self") continue;
+    in.SetAttribute(self, name, value);
+    // What the class hands on to its base by **kwargs.
+    const auto* rest = value.As<DictObject>();
+    if (rest == nullptr || name != "kwargs") continue;
+    for (const auto& [key, item] : rest->table.entries) in.SetAttribute(self, Str(key), item);
   }
   return Value::None();
 }
@@ -253,10 +304,20 @@ void AddEmitIntrinsics(std::unordered_map<std::string, NativeFunction>* table);
 
 const std::unordered_map<std::string, NativeFunction>& Intrinsics() {
   static const auto* const table = [] {
-    auto* map = new std::unordered_map<std::string, NativeFunction>{
-        {"__option__", Option},       {"__blank__", BlankInstance},     {"__adopt__", AdoptChild},
-        {"__partial__", MakePartial}, {"__defaultdict__", DefaultDict}, {"__deepcopy__", DeepCopy},
-        {"__children__", Children},   {"__bind__", BindArguments}};
+    auto* map =
+        new std::unordered_map<std::string, NativeFunction>{{"__option__", Option},
+                                                            {"__blank__", BlankInstance},
+                                                            {"__adopt__", AdoptChild},
+                                                            {"__partial__", MakePartial},
+                                                            {"__defaultdict__", DefaultDict},
+                                                            {"__deepcopy__", DeepCopy},
+                                                            {"__children__", Children},
+                                                            {"__bind__", BindArguments},
+                                                            {"__fields__", Fields},
+                                                            {"__config_class__", ConfigClassOf},
+                                                            {"__parameters__", Parameters},
+                                                            {"__architecture_of__", ArchitectureOf},
+                                                            {"__import_module__", ImportModule}};
     AddEmitIntrinsics(map);
     return map;
   }();

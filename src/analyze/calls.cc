@@ -41,11 +41,12 @@ Arguments Interpreter::EvalArguments(const Node* call, size_t first, Namespace* 
     if (kid->kind == Kind::kKeyword) {
       arguments.keywords.emplace_back(kid->text, Eval(kid->kids[0], env));
     } else if (kid->kind == Kind::kStar) {
-      for (const Value& item : Iterate(Eval(kid->kids[0], env))) {
-        arguments.positional.push_back(item);
-      }
+      const Value spread = Eval(kid->kids[0], env);
+      arguments.open |= spread.Is(ObjectKind::kUnknown);
+      for (const Value& item : Iterate(spread)) arguments.positional.push_back(item);
     } else if (kid->kind == Kind::kDoubleStar) {
       const Value spread = Eval(kid->kids[0], env);
+      arguments.open |= spread.Is(ObjectKind::kUnknown);
       if (const auto* dict = spread.As<DictObject>()) {
         for (const auto& [key, value] : dict->table.entries) {
           arguments.keywords.emplace_back(Str(key), value);
@@ -128,6 +129,7 @@ std::vector<std::pair<std::string, Value>> Interpreter::Bind(const FunctionObjec
       used[k] = true;
     }
     if (!value.Defined()) value = function->defaults[i];
+    if (!value.Defined() && arguments.open) value = NewUnknown(parameter->text);
     if (!value.Defined()) {
       Raise("TypeError",
             fmt::format("{}() missing argument '{}'", function->name, parameter->text));
@@ -251,6 +253,9 @@ Value Interpreter::CallExternal(const ExternalObject* external, Arguments argume
   if (const TensorFunction* function = FindTensorFunction(external->name)) {
     return function->call(*this, *function, arguments);
   }
+  if (!strict && IsKernelName(external->name)) {
+    return LaunchKernel(*this, external->name, std::move(arguments));
+  }
   return CallUnknown(external->name, arguments);
 }
 
@@ -316,6 +321,7 @@ Value Interpreter::Decorate(const Value& decorator, const Value& definition) {
   if (name == "classmethod") return heap.New<DescriptorObject>(Role::kClassMethod, definition);
   auto* function = definition.As<FunctionObject>();
   if (function != nullptr && name.starts_with("torch.compile")) function->compiled = true;
+  if (function != nullptr && name.starts_with("triton.")) function->kernel = true;
   // A decorator whose source is not read is taken to return what it was given.
   if (decorator.Is(ObjectKind::kExternal) || decorator.Is(ObjectKind::kUnknown) || name == "type") {
     return definition;

@@ -33,7 +33,7 @@ std::optional<Dim> Flops(const Op& op) {
   if (product && !op.in.empty() && !op.in[0].shape.empty()) {
     return Product(op.out[0].shape) * op.in[0].shape.back() * Dim(2);
   }
-  if (op.op == "fused_moe") {
+  if (op.op == "fused_moe" && !op.in[0].shape.empty()) {
     const Dim tokens = op.in[0].shape[0];
     const Dim hidden = op.in[0].shape.back();
     // Gate and up, then down: three products of hidden x inter for each of k experts.
@@ -64,7 +64,8 @@ void CountBytes(std::vector<TracedOp>* ops) {
     if (op.op == "embedding") {  // one row of the table per token
       op.bytes_read = *Bytes(op.out) + *Bytes({op.in[0]});
     }
-    if (op.op == "rotary_embedding" && !op.in.empty() && op.in.back().param) {
+    if (op.op == "rotary_embedding" && !op.in.empty() && op.in.back().param &&
+        !op.in.back().shape.empty() && !op.in[0].shape.empty()) {
       // One row of the cosine and sine table per token, not the whole table.
       const std::vector<TensorUse> others(op.in.begin(), op.in.end() - 1);
       const Dim row = op.in.back().shape.back() * op.in[0].shape.back();

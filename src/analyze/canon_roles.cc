@@ -144,7 +144,8 @@ class Roles {
   void SigmoidGate(size_t index) {
     const int gate = flow_.Producer(ops_[index].op.in[0].id);
     if (gate < 0 || At(gate).op != "linear") return;
-    if (At(gate).out[0].shape.back() == Dim(1)) Set(gate, "shared_expert_gate");
+    const Shape& width = At(gate).out[0].shape;
+    if (!width.empty() && width.back() == Dim(1)) Set(gate, "shared_expert_gate");
   }
 
   // The three parts of a packed projection give their axes the names q, k and v, here and in what
@@ -247,7 +248,8 @@ TracedOp MergedNorm(const TracedOp& q, const TracedOp& k, const Attr* head_dim, 
                     int tp) {
   TracedOp merged = q;
   Op& op = merged.op;
-  const Dim width = q.op.in[0].shape.back();
+  // A size that is not known is that of no head.
+  const Dim width = q.op.in[0].shape.empty() ? Dim(0) : q.op.in[0].shape.back();
   const auto* head = head_dim == nullptr ? nullptr : std::get_if<int64_t>(&head_dim->value);
   // A norm over [heads, head_dim] with one statistic per head is per head, whatever its weight.
   const bool per_head = head != nullptr && width == Dim(*head);

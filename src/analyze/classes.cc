@@ -5,6 +5,7 @@
 
 #include "analyze/interpreter.h"
 #include "analyze/layers.h"
+#include "base/dtype.h"
 #include "base/error.h"
 
 namespace tenon::analyze {
@@ -99,7 +100,7 @@ Value Interpreter::MakeClass(const Node* node, Namespace* env) {
   for (size_t i = node->kids.size(); i-- > 2;) {
     const Value decorator = Eval(node->kids[i]->kids[0], env);
     cls->decorators.push_back(decorator);
-    const std::string name = Repr(decorator);
+    const std::string name = cls->module->file->Excerpt(*node->kids[i]->kids[0]);
     cls->is_dataclass |= name.find("dataclass") != std::string::npos || name == "config" ||
                          name.starts_with("config(");
     if (decorator.Is(ObjectKind::kFunction) || decorator.Is(ObjectKind::kPartial)) {
@@ -208,6 +209,11 @@ bool Interpreter::IsInstance(const Value& value, const Value& cls) {
   if (name.ends_with(".Callable")) {
     return plain.Is(ObjectKind::kFunction) || plain.Is(ObjectKind::kBoundMethod) ||
            plain.Is(ObjectKind::kPartial);
+  }
+  if (name == "torch.dtype") {
+    const auto* external = plain.As<ExternalObject>();
+    return external != nullptr && external->name.starts_with("torch.") &&
+           ParseDType(external->name.substr(6)).has_value();
   }
   if (name == "torch.Tensor") return plain.Is(ObjectKind::kTensor);
   return false;

@@ -110,7 +110,7 @@ Value ConfigValue(Interpreter& in, const std::string& key, const Attr& value, bo
 }
 
 // A class of that name below PretrainedConfig, for isinstance.
-ClassObject* ConfigClass(Interpreter& in, const std::string& name) {
+ClassObject* NamedClass(Interpreter& in, const std::string& name) {
   const Value base = in.ModuleAttribute(in.Module("transformers"), "PretrainedConfig");
   auto* parent = base.As<ClassObject>();
   if (name.empty() || name == parent->name) return parent;
@@ -128,21 +128,13 @@ ClassObject* ConfigClass(Interpreter& in, const std::string& name) {
 
 Value Instance(Interpreter& in, const std::string& class_name, const Attr::Map& values,
                bool closed) {
-  InstanceObject* instance = in.Blank(ConfigClass(in, class_name));
+  InstanceObject* instance = in.Blank(NamedClass(in, class_name));
   instance->label = "config";
   instance->open = !closed;
   for (const auto& [key, value] : values) {
     instance->attributes.emplace_back(key, ConfigValue(in, key, value, closed));
   }
   return instance;
-}
-
-// Whether a file has the word as a key: parsing it is not worth while otherwise.
-bool Mentions(const std::string& path, const std::string& word) {
-  if (word.empty()) return false;
-  const std::string text = ReadFile(path);
-  return text.find("\"" + word + "\"") != std::string::npos ||
-         text.find(" " + word + "=") != std::string::npos;
 }
 
 }  // namespace
@@ -202,6 +194,14 @@ ModelConfig ReadConfigFile(const fs::path& path) {
   return config;
 }
 
+ModelConfig FromClass(const ConfigClass& found, const std::string& model_type) {
+  ModelConfig config;
+  config.closed = true;
+  config.config_class = found.cls->name;
+  config.model_type = model_type;
+  return config;
+}
+
 ModelConfig FromIndex(const IndexedModel& model) {
   ModelConfig config;
   config.closed = true;
@@ -231,30 +231,33 @@ void Normalise(ModelConfig* config, std::vector<Diagnostic>* diagnostics) {
 Value ConfigObject(Interpreter& in, const ModelConfig& config) {
   Attr::Map values;
   for (const ConfigEntry& entry : config.entries) values.emplace_back(entry.key, entry.value);
-  ModuleObject* loader = in.Module("vllm.transformers_utils.config");
-  if (loader != nullptr && Mentions(loader->path, config.model_type)) {
-    const Value table = in.ScopeValue(in.SourceScope(loader), "_CONFIG_REGISTRY");
-    const auto* own = table.As<InstanceObject>();
-    const Value names = own != nullptr ? own->native : table;
-    if (auto* dict = names.As<DictObject>()) {
-      const Value* name = dict->table.Find(in.NewString(config.model_type));
-      if (name != nullptr) {
-        const Value cls = Text(*name) != nullptr
-                              ? in.Resolve("vllm.transformers_utils.configs." + Str(*name))
-                              : *name;
-        if (cls.Is(ObjectKind::kClass)) {
-          Arguments arguments;
-          for (const auto& [key, value] : values) {
-            arguments.keywords.emplace_back(key, in.FromAttr(value));
-          }
-          const Value made = in.Call(cls, std::move(arguments));
-          if (auto* instance = made.As<InstanceObject>()) instance->label = "config";
-          return made;
-        }
-      }
+  Value cls = ClassOfModelType(in, config.model_type);
+  if (!cls.Is(ObjectKind::kClass)) {
+    cls = in.ModuleAttribute(in.Module("transformers"), config.config_class);
+  }
+  if (cls.Is(ObjectKind::kClass)) {
+    Arguments arguments;
+    for (const auto& [key, value] : values) {
+      arguments.keywords.emplace_back(key, in.FromAttr(value));
     }
+    const Value made = in.Call(cls, std::move(arguments));
+    if (auto* instance = made.As<InstanceObject>()) instance->label = "config";
+    return made;
   }
   return Instance(in, config.config_class, values, config.closed);
+}
+
+void AddClassValues(Interpreter& in, const Value& object, ModelConfig* config) {
+  const auto* instance = object.As<InstanceObject>();
+  if (instance == nullptr || instance->cls->module->is_stand_in) return;
+  const std::string source = instance->cls->module->file->shown();
+  const char* origin = source.starts_with("vllm/") ? "vllm" : "class";
+  for (const auto& [key, value] : instance->attributes) {
+    if (config->Find(key) != nullptr || key.starts_with("_") || value.IsNone()) continue;
+    const bool plain = value.IsNumber() || Text(value) != nullptr || value.Is(ObjectKind::kList) ||
+                       value.Is(ObjectKind::kDict);
+    if (plain) config->Set(key, in.ToAttr(value), origin, source);
+  }
 }
 
 Value TextConfig(Interpreter& in, const Value& config) {

@@ -186,6 +186,13 @@ Value IsSubset(In in, Args a) {
   return Value::Bool(true);
 }
 
+Value IsDisjoint(In in, Args a) {
+  for (const Value& item : in.Iterate(At(a, 1))) {
+    if (Members(a).Find(item) != nullptr) return Value::Bool(false);
+  }
+  return Value::Bool(true);
+}
+
 Value SameNumber(In, Args a) { return a.positional[0]; }
 
 Value BitLength(In, Args a) {
@@ -235,6 +242,7 @@ NativeFunction ContainerMethod(const std::string& key) {
                                                             {"set.update", UpdateSet},
                                                             {"set.union", Union},
                                                             {"set.issubset", IsSubset},
+                                                            {"set.isdisjoint", IsDisjoint},
                                                             {"int.item", SameNumber},
                                                             {"float.item", SameNumber},
                                                             {"int.bit_length", BitLength},

@@ -103,7 +103,7 @@ std::vector<TensorObject*> Outputs(In in, const std::vector<Value>& inputs, Args
                                            : first->axes.back());
     }
     outs.push_back(NewTensor(in, shape.value_or(Shape{}), dtypes[i], std::move(axes)));
-    outs.back()->known_shape = shape.has_value();
+    outs.back()->known_shape = shape.has_value() && (first == nullptr || first->known_shape);
   }
   return outs;
 }

@@ -55,6 +55,8 @@ class Interpreter {
   // A function of the user's own is lowered whole: what is not understood is a UsageError.
   bool strict = false;
 
+  SourceTree& tree() const { return tree_; }
+
   // --- modules.cc
   ModuleObject* Module(const std::string& dotted);  // null when there is no source
   Value Import(const std::string& dotted);          // module or External; raises ImportError
@@ -111,6 +113,7 @@ class Interpreter {
   // --- attributes.cc
   Value Attribute(const Value& object, const std::string& name);         // undefined when missing
   Value RequireAttribute(const Value& object, const std::string& name);  // raises AttributeError
+  bool IsConfig(const Value& value);  // an instance of a class below PretrainedConfig
   void SetAttribute(const Value& object, const std::string& name, const Value& value);
   void DeleteAttribute(const Value& object, const std::string& name);
   void Adopt(InstanceObject* parent, const std::string& name, const Value& child);
@@ -225,6 +228,7 @@ class Interpreter {
   Value BindAttribute(const Value& attribute, const Value& self, ClassObject* cls);
   Value SuperAttribute(const SuperObject* super, const std::string& name);
   Value OwnAttribute(ClassObject* cls, const std::string& name);  // of the class itself
+  Value MissingConfigValue(const Value& object, const std::string& name);
   Value MethodOf(const Value& object, const std::string& name);
 
   void CountStep() {
@@ -236,12 +240,12 @@ class Interpreter {
 
   SourceTree& tree_;
   std::unordered_map<std::string, ModuleObject*> modules_;  // null: no source
-  std::vector<std::unique_ptr<SourceFile>> stand_in_files_;
   std::vector<Frame> frames_;
   std::vector<Value> handled_;  // exceptions under handling, for a bare raise
   Value return_value_;
   std::vector<std::vector<Value>*> yields_;  // of the running generators
   int64_t steps_ = 0;
+  int attribute_errors_expected_ = 0;  // running `try` bodies that catch one
 };
 
 // The functions that Python always has, and those that only stand-in texts see.

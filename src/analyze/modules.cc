@@ -14,8 +14,7 @@ ModuleObject* Interpreter::LoadModule(const std::string& dotted) {
   ModuleObject* stand_in = nullptr;
   if (!text.empty()) {
     stand_in = heap.New<ModuleObject>();
-    stand_in_files_.push_back(std::make_unique<SourceFile>("<" + dotted + ">", std::string(text)));
-    stand_in->file = stand_in_files_.back().get();
+    stand_in->file = tree_.LoadStandIn(dotted, text);
     stand_in->is_stand_in = true;
     stand_in->is_package = true;
   }
@@ -100,6 +99,10 @@ Value Interpreter::ModuleAttribute(ModuleObject* module, const std::string& name
       return {};
     }
   }
+  if (module->name == "transformers" || module->name.starts_with("transformers.")) {
+    const std::string from = tree_.ConfigModule(name);
+    if (!from.empty() && from != module->name) return ModuleAttribute(Module(from), name);
+  }
   // A stand-in text says only what the analysis needs; the rest of that package is external.
   if (module->is_stand_in) return NewExternal(module->name + "." + name);
   return {};
@@ -133,6 +136,7 @@ Value Interpreter::ImportFromValue(ModuleObject* importer, const Node* statement
     Raise("ImportError", fmt::format("cannot import name '{}' from '{}'", original, from));
   }
   if (ModuleObject* submodule = Module(from + "." + original)) return submodule;
+  if (from.starts_with("transformers.")) return ModuleAttribute(Module("transformers"), original);
   return NewExternal(from + "." + original);
 }
 

@@ -293,6 +293,22 @@ std::optional<bool> Interpreter::Contains(const Value& container, const Value& i
                      [&](const Value& one) { return Identical(one, item) || Equal(one, item); });
 }
 
+namespace {
+
+// `<` and the like on sets: one holds the other.
+bool SetsInOrder(Operator op, SetObject* left, SetObject* right) {
+  const bool less = op == Operator::kLt || op == Operator::kLe;
+  Table& small = less ? left->table : right->table;
+  Table& large = less ? right->table : left->table;
+  const bool inside =
+      std::all_of(small.entries.begin(), small.entries.end(),
+                  [&](const auto& entry) { return large.Find(entry.first) != nullptr; });
+  const bool proper = op == Operator::kLt || op == Operator::kGt;
+  return inside && !(proper && small.entries.size() == large.entries.size());
+}
+
+}  // namespace
+
 Value Interpreter::Compare(Operator op, const Value& left_value, const Value& right_value) {
   if (op == Operator::kIs || op == Operator::kIsNot) {
     // An unknown value may be None: only another known value decides.
@@ -320,6 +336,11 @@ Value Interpreter::Compare(Operator op, const Value& left_value, const Value& ri
   if (left.Is(ObjectKind::kUnknown) || right.Is(ObjectKind::kUnknown)) return unknown();
   if (left.IsNumber() && right.IsNumber()) {
     return Value::Bool(Ordered(op, left.AsReal(), right.AsReal()));
+  }
+  auto* left_set = left.As<SetObject>();
+  auto* right_set = right.As<SetObject>();
+  if (left_set != nullptr && right_set != nullptr && op != Operator::kEq && op != Operator::kNe) {
+    return Value::Bool(SetsInOrder(op, left_set, right_set));
   }
   const std::optional<Dim> a = ToDim(left);
   const std::optional<Dim> b = ToDim(right);

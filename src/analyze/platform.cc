@@ -67,13 +67,13 @@ Platform MakePlatform(const AnalyzeOptions& options) {
   const std::optional<DType> dtype = ParseDType(options.dtype);
   TENON_CHECK(dtype && IsFloat(*dtype), "analyze: --dtype must be a floating type, got '{}'",
               options.dtype);
-  TENON_CHECK(options.tp >= 1, "analyze: --tp must be at least 1, got {}", options.tp);
+  TENON_CHECK(options.tp >= 0, "analyze: --tp must be at least 1, got {}", options.tp);
   TENON_CHECK(!options.tokens.empty() &&
                   *std::min_element(options.tokens.begin(), options.tokens.end()) >= 1,
               "analyze: --tokens needs numbers of at least 1");
   platform.name = options.platform;
   platform.sm = options.sm;
-  platform.tp = options.tp;
+  platform.tp = std::max(options.tp, 1);
   platform.dtype = TorchName(*dtype);
   platform.tokens = options.tokens;
   platform.max_tokens = *std::max_element(options.tokens.begin(), options.tokens.end());

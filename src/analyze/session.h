@@ -15,9 +15,11 @@
 namespace tenon::analyze {
 
 struct Session {
-  explicit Session(const AnalyzeOptions& given) : options(given) {}
+  explicit Session(const AnalyzeOptions& given, std::shared_ptr<SourceCache> shared = nullptr)
+      : options(given), cache(std::move(shared)) {}
 
   AnalyzeOptions options;
+  std::shared_ptr<SourceCache> cache;
   Platform platform;
   SourceTree tree;
   std::unique_ptr<Interpreter> in;

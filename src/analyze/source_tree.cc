@@ -14,6 +14,8 @@ namespace {
 
 constexpr const char* kRegistry = "model_executor/models/registry.py";
 
+constexpr std::string_view kTransformersModels = "transformers/models/";
+
 bool IsFile(const fs::path& path) {
   std::error_code error;
   return fs::is_regular_file(path, error);
@@ -43,7 +45,7 @@ std::vector<fs::path> SitePackages() {
 
 }  // namespace
 
-SourceTree SourceTree::FindVllm(const std::string& given) {
+SourceTree SourceTree::FindVllm(const std::string& given, std::shared_ptr<SourceCache> cache) {
   std::vector<std::string> tried;
   const auto attempt = [&](const fs::path& path) -> std::optional<fs::path> {
     std::error_code error;
@@ -82,7 +84,55 @@ SourceTree SourceTree::FindVllm(const std::string& given) {
   }
   SourceTree tree;
   tree.root_ = *root;
+  if (cache != nullptr) tree.cache_ = std::move(cache);
   return tree;
+}
+
+void SourceTree::FindTransformers(const std::string& given) {
+  const auto attempt = [&](const fs::path& path) {
+    if (IsFile(path / "transformers" / "configuration_utils.py")) transformers_root_ = path;
+    return !transformers_root_.empty();
+  };
+  if (!given.empty()) {
+    std::error_code error;
+    const fs::path path = fs::absolute(given, error).lexically_normal();
+    const fs::path clean = path.filename().empty() ? path.parent_path() : path;
+    TENON_CHECK(
+        attempt(clean) || attempt(clean / "src") ||
+            (clean.filename() == "transformers" && attempt(clean.parent_path())),
+        "{} holds no transformers/configuration_utils.py; give --transformers the root of a "
+        "checkout, a site-packages directory, or the package itself",
+        clean.string());
+    return;
+  }
+  if (attempt(root_)) return;
+  for (const fs::path& place : SitePackages()) {
+    if (attempt(place)) return;
+  }
+}
+
+std::string SourceTree::ConfigModule(const std::string& class_name) {
+  if (transformers_root_.empty() || !class_name.ends_with("Config")) return "";
+  if (cache_->config_modules.empty()) {
+    std::error_code error;
+    const fs::path models = transformers_root_ / kTransformersModels;
+    for (const auto& family : fs::directory_iterator(models, error)) {
+      if (!family.is_directory(error)) continue;
+      for (const auto& file : fs::directory_iterator(family.path(), error)) {
+        const std::string stem = file.path().stem().string();
+        if (!stem.starts_with("configuration_") || file.path().extension() != ".py") continue;
+        const std::string text = "\n" + ReadFile(file.path());
+        constexpr std::string_view kClass = "\nclass ";
+        for (size_t at = text.find(kClass); at != std::string::npos; at = text.find(kClass, at)) {
+          at += kClass.size();
+          cache_->config_modules[text.substr(at, text.find_first_of("(:", at) - at)] =
+              fmt::format("transformers.models.{}.{}", family.path().filename().string(), stem);
+        }
+      }
+    }
+  }
+  const auto known = cache_->config_modules.find(class_name);
+  return known == cache_->config_modules.end() ? "" : known->second;
 }
 
 std::optional<std::string> SourceTree::Version() const {
@@ -122,6 +172,12 @@ std::optional<SourceTree::ModuleFile> SourceTree::Find(const std::string& dotted
         found = ModuleFile{root_ / relative / "__init__.py", true};
       }
     }
+    // Of transformers only what defines configurations is read.
+    const fs::path beside = transformers_root_ / (relative + ".py");
+    if (!transformers_root_.empty() && relative.starts_with(kTransformersModels) &&
+        beside.filename().string().starts_with("configuration_") && IsFile(beside)) {
+      found = ModuleFile{beside, false};
+    }
   }
   modules_[dotted] = found;
   return found;
@@ -145,16 +201,30 @@ std::optional<std::string> SourceTree::DottedName(const fs::path& path) const {
 
 SourceFile* SourceTree::Load(const fs::path& path) {
   const std::string key = path.string();
-  if (const auto known = files_.find(key); known != files_.end()) return known->second.get();
-  std::string shown = key;
-  if (!root_.empty() && key.starts_with(root_.string() + "/")) {
-    shown = key.substr(root_.string().size() + 1);
+  std::unique_ptr<SourceFile>& file = cache_->files[key];
+  if (file != nullptr) {
+    if (std::find(order_.begin(), order_.end(), file.get()) == order_.end()) {
+      order_.push_back(file.get());
+    }
+    return file.get();
   }
-  auto file = std::make_unique<SourceFile>(shown, ReadFile(path));
-  SourceFile* raw = file.get();
-  files_[key] = std::move(file);
-  order_.push_back(raw);
-  return raw;
+  std::string shown = key;
+  for (const fs::path& root : {root_, transformers_root_}) {
+    if (root.empty() || !key.starts_with(root.string() + "/")) continue;
+    shown = key.substr(root.string().size() + 1);
+    break;
+  }
+  file = std::make_unique<SourceFile>(shown, ReadFile(path));
+  order_.push_back(file.get());
+  return file.get();
+}
+
+SourceFile* SourceTree::LoadStandIn(const std::string& dotted, std::string_view text) {
+  std::unique_ptr<SourceFile>& file = cache_->stand_ins[dotted];
+  if (file == nullptr) {
+    file = std::make_unique<SourceFile>("<" + dotted + ">", std::string(text));
+  }
+  return file.get();
 }
 
 }  // namespace tenon::analyze

@@ -119,6 +119,38 @@ Flow Interpreter::RunLoop(const Node* node, Namespace* env) {
   return other == nullptr ? Flow::kNext : Run(other, env);
 }
 
+namespace {
+
+bool CatchesAttributeError(const Node* statement) {
+  for (size_t i = 3; i < statement->kids.size(); ++i) {
+    const Node* type = statement->kids[i]->kids[0];
+    if (type == nullptr) return true;
+    const auto named = [](const Node* one) {
+      return one->text == "AttributeError" || one->text == "Exception";
+    };
+    if (named(type) || std::any_of(type->kids.begin(), type->kids.end(), named)) return true;
+  }
+  return false;
+}
+
+// Counts up for its life.
+class Expected {
+ public:
+  Expected(int* count, bool counts) : count_(counts ? count : nullptr) {
+    if (count_ != nullptr) ++*count_;
+  }
+  ~Expected() {
+    if (count_ != nullptr) --*count_;
+  }
+  Expected(const Expected&) = delete;
+  Expected& operator=(const Expected&) = delete;
+
+ private:
+  int* count_;
+};
+
+}  // namespace
+
 Flow Interpreter::RunTry(const Node* node, Namespace* env) {
   Flow flow = Flow::kNext;
   const auto finally = [&] {
@@ -130,6 +162,7 @@ Flow Interpreter::RunTry(const Node* node, Namespace* env) {
   };
   try {
     try {
+      const Expected expected(&attribute_errors_expected_, CatchesAttributeError(node));
       flow = Run(node->kids[0], env);
     } catch (const PythonError& error) {
       flow = RunHandlers(node, env, error);
@@ -293,6 +326,10 @@ void Interpreter::Assign(const Node* target, const Value& value, Namespace* env)
         }
       } else {
         items = Iterate(value);
+      }
+      // A tensor whose first size is not known has as many rows as there are targets.
+      for (size_t i = 0; i < count && value.Is(ObjectKind::kTensor) && items.size() == i; ++i) {
+        items.push_back(Subscript(value, Value::Int(static_cast<int64_t>(i))));
       }
       size_t star = count;
       for (size_t i = 0; i < count; ++i) {

@@ -96,6 +96,9 @@ Value Interpreter::Subscript(const Value& object, const Value& index) {
     // A Triton kernel's launch grid, or a generic type.
     return NewExternal(external->name + "[]");
   }
+  if (const auto* kernel = object.As<FunctionObject>(); kernel != nullptr && kernel->kernel) {
+    return NewExternal("triton." + kernel->name);  // with its grid
+  }
   if (object.Is(ObjectKind::kFunction) || object.Is(ObjectKind::kBuiltin)) return object;
   if (auto* instance = object.As<InstanceObject>()) {
     if (instance->native.Defined()) return Subscript(instance->native, index);

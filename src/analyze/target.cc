@@ -151,6 +151,19 @@ void FindMainClass(Session& s) {
   s.main = cls.As<ClassObject>();
 }
 
+// Nothing gives this model's values: those of its configuration class describe one of its kind.
+void UseClassValues(Session& s) {
+  const ConfigClass found = DefaultConfigClass(*s.in, s.architecture, s.main);
+  if (found.cls == nullptr) return;
+  s.config = FromClass(found, found.ModelType(*s.in));
+  s.result.diagnostics.push_back(
+      {"note", "",
+       fmt::format("no configuration was given: the default values of {} are used, which {}:{} "
+                   "names; give --config FILE for those of a model",
+                   found.cls->name, found.file, found.line),
+       found.file, found.line});
+}
+
 }  // namespace
 
 void FindTarget(Session& s) {
@@ -183,7 +196,11 @@ void FindTarget(Session& s) {
   }
   if (s.config.entries.empty()) {
     const IndexedModel* model = DefaultModel(s.architecture);
-    if (model != nullptr) s.config = FromIndex(*model);
+    if (model != nullptr) {
+      s.config = FromIndex(*model);
+    } else {
+      UseClassValues(s);
+    }
   }
   ApplySets(s.options, &s.config);
   Normalise(&s.config, &s.result.diagnostics);

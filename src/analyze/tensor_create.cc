@@ -105,16 +105,22 @@ Value MatmulRule(Interpreter& in, const TensorFunction& f, Arguments& a) {
 Value BufferRule(Interpreter& in, const TensorFunction& f, Arguments& a) {
   if (in.strict) in.Refuse("an uninitialised buffer");
   const auto* like = Argument(a, 0, "input").As<TensorObject>();
+  const auto unwritten = [](TensorObject* buffer) {
+    buffer->unwritten = true;
+    return buffer;
+  };
   if (f.name.ends_with("_like") && like != nullptr) {
     const Value given = Argument(a, 99, "dtype");
     const std::string named = given.Defined() ? DtypeOf(in, given) : "";
-    return NewTensor(in, like->shape, named.empty() ? like->dtype : named, like->axes);
+    TensorObject* out = NewTensor(in, like->shape, named.empty() ? like->dtype : named, like->axes);
+    out->known_shape = like->known_shape;
+    return unwritten(out);
   }
   const bool method = f.name.starts_with("torch.Tensor.");
   const auto shape = Sizes(in, a, method ? 1 : 0);
   if (!shape) return in.NewUnknown(std::string(f.name) + "(...)");
   const bool inherits = method && !Argument(a, 99, "dtype").Defined();
-  return NewTensor(in, *shape, inherits ? like->dtype : DefaultDtype(in, a));
+  return unwritten(NewTensor(in, *shape, inherits ? like->dtype : DefaultDtype(in, a)));
 }
 
 Value FillRule(Interpreter& in, const TensorFunction& f, Arguments& a) {

@@ -28,6 +28,9 @@ Value TensorUnary(Interpreter& in, const std::string& method, const Value& opera
 Value TensorSubscript(Interpreter& in, const Value& tensor, const Value& index);
 void TensorStore(Interpreter& in, const Value& tensor, const Value& index, const Value& value);
 Value TensorAttribute(Interpreter& in, const Value& tensor, const std::string& name);
+// Whether a dotted name is that of a kernel (torch.ops.x, flashinfer.x, ...), and its call.
+bool IsKernelName(std::string_view name);
+Value LaunchKernel(Interpreter& in, const std::string& name, Arguments arguments);
 // A call that is not understood and takes tensors.
 Value OpaqueCall(Interpreter& in, const std::string& name, const std::vector<Value>& tensors);
 

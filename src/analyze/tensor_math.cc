@@ -297,6 +297,37 @@ Value SoftmaxRule(Interpreter& in, const TensorFunction& f, Arguments& a) {
   return out;
 }
 
+// Numbers of a vector, one by one: how many is known, what they are is not.
+Value ListRule(Interpreter& in, const TensorFunction&, Arguments& a) {
+  const auto* t = Argument(a, 0, "input").As<TensorObject>();
+  const auto size = t == nullptr || t->shape.size() != 1 ? std::nullopt : t->shape[0].constant();
+  constexpr int64_t kLongest = 1 << 16;
+  if (!size || *size > kLongest) return in.NewUnknown("tolist(...)");
+  std::vector<Value> numbers;
+  for (int64_t i = 0; i < *size; ++i) numbers.push_back(in.NewUnknown("tolist(...)"));
+  return in.NewList(std::move(numbers));
+}
+
+// Strides in elements, as if contiguous: they only choose between kernels.
+Value StrideRule(Interpreter& in, const TensorFunction&, Arguments& a) {
+  const auto* t = Argument(a, 0, "input").As<TensorObject>();
+  if (t == nullptr || !t->known_shape) return in.NewUnknown("stride(...)");
+  std::vector<Value> strides(t->shape.size());
+  Dim step(1);
+  for (size_t i = strides.size(); i-- > 0;) {
+    strides[i] = in.FromDim(step);
+    step = step * t->shape[i];
+  }
+  const Value dim = Argument(a, 1, "dim");
+  if (!dim.Defined()) return in.NewTuple(std::move(strides));
+  const int axis = AxisOf(dim, strides.size());
+  return axis < 0 ? in.NewUnknown("stride(...)") : strides[static_cast<size_t>(axis)];
+}
+
+Value ItemRule(Interpreter& in, const TensorFunction&, Arguments&) {
+  return in.NewUnknown("item(...)");
+}
+
 Value PredicateRule(Interpreter& in, const TensorFunction& f, Arguments& a) {
   const auto* t = Argument(a, 0, "input").As<TensorObject>();
   if (f.name.ends_with("is_contiguous")) return Value::Bool(true);

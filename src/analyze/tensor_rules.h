@@ -30,6 +30,9 @@ TENON_RULE(WhereRule);
 TENON_RULE(ReduceRule);  // mean, sum, amax ...: dim, keepdim
 TENON_RULE(CastRule);    // to, float, half ...
 TENON_RULE(SoftmaxRule);
+TENON_RULE(ListRule);  // tolist: as many unknown numbers
+TENON_RULE(StrideRule);
+TENON_RULE(ItemRule);
 TENON_RULE(PredicateRule);  // is_contiguous, is_floating_point: a bool
 // tensor_create.cc
 TENON_RULE(ConcatRule);  // cat, stack

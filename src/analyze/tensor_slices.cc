@@ -63,6 +63,19 @@ Value SplitRule(Interpreter& in, const TensorFunction&, Arguments& a) {
   if (!sizes.Defined()) sizes = Argument(a, 1, "split_size");
   const Value dim = Argument(a, 2, "dim");
   const int axis = dim.Defined() ? AxisOf(dim, t->shape.size()) : 0;
+  if (axis < 0 && sizes.Is(ObjectKind::kList)) {
+    // The shape is not known, but how many parts there are is.
+    std::vector<Value> parts;
+    for (size_t i = 0; i < in.Iterate(sizes).size(); ++i) {
+      TensorObject* part = NewTensor(in, t->shape, t->dtype, t->axes);
+      part->known_shape = false;
+      parts.push_back(part);
+    }
+    std::vector<TensorObject*> outs;
+    for (const Value& part : parts) outs.push_back(part.As<TensorObject>());
+    in.tracer.Emit(in, "split", {base}, outs, {}).aux = true;
+    return in.NewTuple(std::move(parts));
+  }
   if (axis < 0) return OpaqueCall(in, "split", {base});
   const Dim whole = t->shape[static_cast<size_t>(axis)];
   std::vector<Dim> parts;
@@ -246,6 +259,13 @@ class Indexing {
 }  // namespace
 
 Value TensorSubscript(Interpreter& in, const Value& tensor, const Value& index) {
+  const auto* base = tensor.As<TensorObject>();
+  if (!base->known_shape) {
+    TensorObject* piece = NewTensor(in, base->shape, base->dtype, base->axes);
+    piece->known_shape = false;
+    piece->id = base->id;
+    return piece;
+  }
   if (const auto* tuple = index.As<TupleObject>()) return Indexing(in, tensor).Run(tuple->items);
   return Indexing(in, tensor).Run({index});
 }

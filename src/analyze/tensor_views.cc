@@ -96,7 +96,12 @@ Value ReshapeRule(Interpreter& in, const TensorFunction& f, Arguments& a) {
   Dim known(1);
   for (const Value& size : SizeArguments(in, a, 1, "shape")) {
     const std::optional<Dim> dim = in.ToDim(size);
-    if (!dim) return OpaqueCall(in, std::string(f.name) + " with an unknown size", {base});
+    if (!dim && in.strict) in.Refuse("an unknown size");
+    if (!dim) {
+      TensorObject* view = NewView(in, t, t->shape, t->axes, "reshaped");
+      view->known_shape = false;
+      return view;
+    }
     if (*dim == Dim(-1)) {
       inferred = static_cast<int>(shape.size());
     } else {

@@ -15,6 +15,11 @@ Value RunnerArgument(Interpreter& in, const std::string& name) {
     tensor->is_parameter = false;
     return tensor;
   }
+  if (name == "hidden_states" || name == "previous_hidden_states") {
+    const auto hidden = in.platform.facts.find("hidden_size");  // of the model that drafts for
+    return NewTensor(in, {tokens, in.ToDim(in.FromAttr(hidden->second)).value_or(Dim("hidden"))},
+                     in.platform.dtype, {"tokens", "hidden"});
+  }
   if (name == "intermediate_tensors" || name == "inputs_embeds") return Value::None();
   return {};
 }

@@ -71,6 +71,7 @@ Op& Tracer::Emit(Interpreter& in, const std::string& name, const std::vector<Val
   }
   for (const TensorObject* output : outputs) op.out.push_back(Use(output));
   if (!groups.empty()) op.group = groups.back();
+  if (!custom_ops.empty()) op.inside_custom_op = custom_ops.back();
   if (!modules.empty()) {
     const std::string path = PathInLayer(modules.back());
     if (!path.empty()) op.name = path;

@@ -33,6 +33,7 @@ class Tracer {
 
   std::vector<TracedOp> ops;
   std::vector<LayerCall> layers;
+  std::vector<std::string> custom_ops;  // whose Python bodies are running
   std::vector<const InstanceObject*> modules;
   std::vector<std::string> groups;  // expert group names in force
 

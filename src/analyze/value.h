@@ -169,6 +169,7 @@ struct TensorObject : Object {
   TensorObject() : Object(kKind) {}
   int id = 0;
   bool known_shape = true;
+  bool unwritten = false;  // a buffer that no operator has filled yet
   Shape shape;
   std::vector<std::string> axes;
   std::string dtype;
@@ -255,6 +256,7 @@ struct FunctionObject : Object {
   ClassObject* owner = nullptr;
   std::vector<Value> defaults;  // by parameter, undefined where there is none
   bool compiled = false;        // decorated with torch.compile
+  bool kernel = false;          // decorated with triton.jit: a launch is one operator
   int generator = -1;           // whether the body yields; found on the first call
   std::vector<std::pair<std::string, Value>> attributes;
 };
@@ -312,6 +314,7 @@ struct BoundMethodObject : Object {
 struct Arguments {
   std::vector<Value> positional;
   std::vector<std::pair<std::string, Value>> keywords;
+  bool open = false;  // a * or ** of something unknown: a parameter left over is unknown
 
   Value* Find(std::string_view key) {
     for (auto& [known, value] : keywords) {

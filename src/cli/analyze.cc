@@ -158,26 +158,34 @@ int All(Options options) {
   std::string text;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   int unresolved = 0;
+  const std::shared_ptr<analyze::SourceCache> cache = analyze::MakeSourceCache();
   for (const analyze::ListedArchitecture& listed : analyze::ListArchitectures(options.analyze)) {
     options.analyze.target = listed.architecture;
     std::vector<std::string> opaque;
     bool resolved = true;
     size_t assumptions = 0;
     try {
-      const analyze::Analysis analysis = analyze::Analyze(options.analyze);
+      const analyze::Analysis analysis = analyze::Analyze(options.analyze, cache);
       resolved = !analysis.HasErrors();
       assumptions = analysis.assumptions.size();
       for (const analyze::Variant& variant : analysis.variants) {
         for (const analyze::Op& op : variant.ops) {
-          if (op.op == "opaque") opaque.push_back(fmt::format("{}:{}", op.file, op.line));
+          if (op.op != "opaque") continue;
+          const analyze::Attr* reason = op.Find("reason");
+          opaque.push_back(
+              fmt::format("{}:{}: {}", op.file, op.line,
+                          reason == nullptr ? "" : std::get<std::string>(reason->value)));
         }
       }
     } catch (const analyze::ResolutionError&) {
       resolved = false;
     }
+    std::sort(opaque.begin(), opaque.end());
+    opaque.erase(std::unique(opaque.begin(), opaque.end()), opaque.end());
     unresolved += !resolved;
     text += fmt::format("{:<48} {:<10} {} opaque, {} assumptions\n", listed.architecture,
                         resolved ? "resolved" : "unresolved", opaque.size(), assumptions);
+    for (const std::string& one : opaque) text += "  " + one + "\n";
     rows.push_back({{"architecture", listed.architecture},
                     {"resolved", resolved},
                     {"opaque", opaque},
@@ -208,6 +216,10 @@ void AddModelFlags(CLI::App* command, Options& options) {
   analyze::AnalyzeOptions& a = options.analyze;
   command->add_option("TARGET", a.target, "Architecture, config, folder, model name, or file");
   command->add_option("--vllm", a.vllm_path, "Root of vLLM's sources")->option_text("PATH");
+  command
+      ->add_option("--transformers", a.transformers_path,
+                   "Root of Transformers' sources: default values of configurations")
+      ->option_text("PATH");
   command->add_option("--platform", a.platform, "cuda, rocm, xpu, cpu or ascend")
       ->check(CLI::IsMember({"cuda", "rocm", "xpu", "cpu", "ascend"}))
       ->option_text("NAME");
@@ -217,7 +229,9 @@ void AddModelFlags(CLI::App* command, Options& options) {
       ->option_text("FILE");
   command->add_option("--set", a.sets, "Overrides a value: hidden_size=4096, platform.x=...")
       ->option_text("KEY=VALUE");
-  command->add_option("--tp", a.tp, "Tensor parallel ranks (default: 2)")
+  command
+      ->add_option("--tp", a.tp,
+                   "Tensor parallel ranks (default: 2, or 1 where 2 cannot share the model)")
       ->check(CLI::PositiveNumber)
       ->option_text("N");
   command->add_option("--dtype", a.dtype, "Type of activations (default: bfloat16)")

@@ -94,7 +94,7 @@ TEST(Errors, RegistryEntriesThatNameNothing) {
             "E6 vllm/model_executor/models/registry.py:9: GhostForCausalLM names module "
             "vllm.model_executor.models.ghost, which does not exist");
   EXPECT_EQ(Refusal("NamelessForCausalLM"),
-            "E6 vllm/model_executor/models/registry.py:12: NamelessForCausalLM names class "
+            "E6 vllm/model_executor/models/registry.py:13: NamelessForCausalLM names class "
             "NamelessForCausalLM, which vllm.model_executor.models.plain does not define");
 }
 

@@ -1,5 +1,6 @@
 // Every idiom of the miniature tree, compared with the JSON beside it.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -85,9 +86,64 @@ TEST_P(Fixture, GivesTheExpectedAnalysis) {
 
 INSTANTIATE_TEST_SUITE_P(Analyze, Fixture,
                          testing::Values("Alias", "Branch", "Broken", "Closure", "Deep", "Dispatch",
-                                         "Expression", "Inherit", "Lazy", "Opaque", "Plain",
-                                         "Raises", "Written"),
+                                         "Expression", "Inherit", "Kernel", "Lazy", "Opaque",
+                                         "Plain", "Raises", "Single", "Wrapper", "Written"),
                          [](const auto& test) { return std::string(test.param); });
+
+TEST(Wrapper, NamesTheModelInside) {
+  AnalyzeOptions options;
+  options.target = "WrapperForCausalLM";
+  options.vllm_path = std::string(TENON_SOURCE_DIR) + "/tests/analyze/fixtures";
+  options.config_file = options.vllm_path + "/config.json";
+  EXPECT_THAT(Analyze(options).model.delegates, testing::ElementsAre("PlainForCausalLM"));
+}
+
+const ConfigEntry* FindEntry(const Analysis& analysis, const std::string& key) {
+  for (const ConfigEntry& entry : analysis.model.config) {
+    if (entry.key == key) return &entry;
+  }
+  return nullptr;
+}
+
+TEST(ClassValues, DescribeAModelThatNobodyConfigured) {
+  AnalyzeOptions options;
+  options.target = "PlainForCausalLM";
+  options.vllm_path = std::string(TENON_SOURCE_DIR) + "/tests/analyze/fixtures";
+  const Analysis analysis = Analyze(options);
+  EXPECT_EQ(analysis.stats.opaque, 0);
+  EXPECT_EQ(analysis.stats.assumptions, 0);
+  ASSERT_EQ(analysis.variants.size(), 1u);
+  EXPECT_EQ(analysis.variants[0].layers.size(), 2u);
+  const ConfigEntry* head_dim = FindEntry(analysis, "head_dim");
+  ASSERT_NE(head_dim, nullptr);
+  EXPECT_EQ(std::get<int64_t>(head_dim->value.value), 8);
+  EXPECT_EQ(head_dim->origin, "class");
+  EXPECT_EQ(head_dim->source, "transformers/models/plain/configuration_plain.py");
+  const ConfigEntry* eps = FindEntry(analysis, "rms_norm_eps");
+  ASSERT_NE(eps, nullptr);
+  EXPECT_EQ(std::get<double>(eps->value.value), 1e-5);
+}
+
+TEST(ClassValues, GiveWayToThoseOfTheCommandLine) {
+  AnalyzeOptions options;
+  options.target = "PlainForCausalLM";
+  options.vllm_path = std::string(TENON_SOURCE_DIR) + "/tests/analyze/fixtures";
+  options.sets = {"num_layers=5", "hidden_size=64"};
+  const Analysis analysis = Analyze(options);
+  ASSERT_EQ(analysis.variants.size(), 1u);
+  EXPECT_EQ(analysis.variants[0].layers.size(), 5u);
+  EXPECT_EQ(std::get<int64_t>(FindEntry(analysis, "head_dim")->value.value), 16);
+}
+
+TEST(ClassValues, NeedTheirPackage) {
+  AnalyzeOptions options;
+  options.target = "PlainForCausalLM";
+  options.vllm_path = std::string(TENON_SOURCE_DIR) + "/tests/analyze/fixtures";
+  options.transformers_path = options.vllm_path + "/vllm";
+  EXPECT_THAT([&] { Analyze(options); },
+              testing::ThrowsMessage<UsageError>(testing::HasSubstr(
+                  "/vllm holds no transformers/configuration_utils.py; give --transformers")));
+}
 
 TEST(Functions, AreLoweredWithTheirViews) {
   const std::string file = std::string(TENON_SOURCE_DIR) + "/tests/analyze/fixtures/functions.py";

@@ -1,4 +1,6 @@
-"""Exceptions."""
+"""Exceptions, and a name."""
+
+Ellipsis = ...
 
 
 class BaseException:

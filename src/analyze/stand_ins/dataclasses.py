@@ -17,8 +17,16 @@ def replace(instance, **changes):
     return copy
 
 
+class Field:
+    def __init__(self, name, default):
+        self.name = name
+        self.default = default
+        self.init = True
+
+
 def fields(instance):
-    return []
+    cls = instance if isinstance(instance, type) else type(instance)
+    return [Field(name, default) for name, default in __fields__(cls).items()]
 
 
 def is_dataclass(instance):

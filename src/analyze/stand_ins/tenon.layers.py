@@ -4,6 +4,8 @@
 the canonical operator of its row.
 """
 
+from vllm.v1.attention.selector import get_attn_backend
+
 
 class Layer:
     def __init__(self, *args, **kwargs):
@@ -271,6 +273,16 @@ class GeluAndMul(ActAndMul):
         return {"approximate": self.approximate}
 
 
+class Impl:
+    """What an attention layer asks its backend about: one rank, nothing unusual."""
+
+    dcp_world_size = 1
+    dcp_rank = 0
+    pcp_world_size = 1
+    need_to_return_lse_for_decode = False
+    supports_quant_query_input = False
+
+
 class Attention(Layer):
     def setup(self):
         if self.num_kv_heads is None:
@@ -278,7 +290,8 @@ class Attention(Layer):
         self.head_size_v = getattr(self, "head_size_v", None) or self.head_size
         self.sliding_window = getattr(self, "per_layer_sliding_window", None)
         self.layer_name = self.prefix
-        self.impl = None
+        self.impl = Impl()
+        self.attn_backend = get_attn_backend()
 
     def forward(self, query, key, value, *args, **kwargs):
         extra = getattr(self, "extra_impl_args", {}) or {}
@@ -308,7 +321,8 @@ class Attention(Layer):
 class MLAAttention(Layer):
     def setup(self):
         self.layer_name = self.prefix
-        self.impl = None
+        self.impl = Impl()
+        self.use_pcp = False
 
     def forward(self, q, kv_c_normed, k_pe, output_shape=None, **kwargs):
         shape = output_shape or [q.shape[0], self.num_heads * self.v_head_dim]

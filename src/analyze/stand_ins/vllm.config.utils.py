@@ -1,3 +1,6 @@
+from dataclasses import replace
+
+
 def config(cls=None, **kwargs):
     if cls is not None:
         return cls

@@ -1,4 +1,6 @@
 class Offloader:
+    supports_tower_offload = False
+
     def wrap_modules(self, modules, *args, **kwargs):
         return list(modules)
 

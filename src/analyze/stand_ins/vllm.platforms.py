@@ -47,6 +47,14 @@ class AnalysedPlatform(Platform):
         return "NVIDIA H100" if __option__("platform") == "cuda" else __option__("platform")
 
     @classmethod
+    def num_compute_units(cls, device_id=0):
+        return {"cuda": 132, "rocm": 304}.get(__option__("platform"), 64)
+
+    @classmethod
+    def current_device(cls):
+        return 0
+
+    @classmethod
     def is_pin_memory_available(cls):
         return False
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "backend/cpu/quotient-inl.h"
 #include "backend/cpu/row-inl.h"
 #include "backend/cpu/row_kernel.h"
 

@@ -1,0 +1,2 @@
+def import_module(name, package=None):
+    return __import_module__(name)

@@ -1,0 +1,1 @@
+newaxis = None

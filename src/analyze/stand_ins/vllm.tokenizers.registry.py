@@ -1,0 +1,1 @@
+from vllm.tokenizers import cached_get_tokenizer, cached_tokenizer_from_config, get_tokenizer

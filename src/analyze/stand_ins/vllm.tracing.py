@@ -1,0 +1,2 @@
+def instrument(obj=None, **kwargs):
+    return (lambda fn: fn) if obj is None else obj
