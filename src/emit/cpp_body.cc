@@ -43,6 +43,8 @@ class CppBody : public CppValues {
         "HWY_FLATTEN void {}(const RowCall& call, int64_t begin, int64_t end) {{\n",
         function);
     text += Prologue();
+    if (uses_next_row_) text += "  const bool next_row = call.next_row;\n";
+    text += divisors_;
     if (uses_path_) text += "  const StorePath path(call.stream);\n";
     text += "  for (int64_t row = begin; row < end; ++row) {\n";
     text += Fetches();
@@ -106,6 +108,7 @@ class CppBody : public CppValues {
   struct LoopParts {
     std::string declarations;  // before the loop
     std::string stage;         // lines of the first of two stages
+    std::string quotient;      // arguments of a driver of quotients
     std::string prefetches;
     std::string tail;
     std::string after;
@@ -114,7 +117,12 @@ class CppBody : public CppValues {
   LoopParts EmitLoop(const Loop& loop, const std::string& indent) {
     LoopParts parts;
     std::string finishes;
-    if (loop.stage) parts.stage = EmitStage(*loop.stage);
+    if (loop.quotient) {
+      parts.stage = EmitStage(loop.quotient->dividend);
+      parts.quotient = QuotientArguments(*loop.quotient, loop.stores[0]);
+    } else if (loop.stage) {
+      parts.stage = EmitStage(*loop.stage);
+    }
     for (const Reduction& r : loop.reductions) {
       const Term argument = Get(r.argument);
       EmitReduction(r, argument.text, indent, parts.declarations, finishes, parts.tail);
@@ -191,6 +199,30 @@ class CppBody : public CppValues {
     return lines;
   }
 
+  // Divisor and place of the quotients.
+  std::string QuotientArguments(const Quotient& quotient, const Store& store) {
+    const std::string divides =
+        quotient.offset < 0 ? "false" : "has_" + plan_.tensors[quotient.offset].name;
+    std::string divisor;
+    if (quotient.divisor.DependsOnLane()) {
+      const int param = TensorOf(graph_.node(quotient.divisor.node));
+      const std::string& number = plan_.tensors[param].name;
+      used_tensors_.insert(param);
+      divisor = NewName(number + "_divisor");
+      divisors_ +=
+          fmt::format("  const Divisor {0}({1}, {1}_is_one, {2});\n", divisor, number, divides);
+    } else {
+      const std::string number = Get(quotient.divisor).text;
+      divisor = NewName("divisor");
+      outer_.lines +=
+          fmt::format("{}const Divisor {}({}, {});\n", outer_.indent, divisor, number, divides);
+    }
+    uses_path_ = true;
+    const PlanTensor& out = plan_.tensors[store.tensor];
+    return fmt::format("{}, {}, path", divisor,
+                       AddressOf(store.tensor, out.name, store.at, 0).text);
+  }
+
   // One line for each read of the nest: what follows in the row, or the same place of the next row.
   // Not for tensors among the first `earlier` reads: an earlier loop has asked for them.
   std::string Prefetches(size_t earlier, bool next_row) {
@@ -202,11 +234,13 @@ class CppBody : public CppValues {
       if (asked.contains(tensor)) continue;
       const PlanTensor& t = plan_.tensors[tensor];
       std::string bytes = "kAheadBytes";
+      std::string when = t.optional ? "if (has_" + t.name + ") " : "";
       if (next_row) {
+        uses_next_row_ = true;
+        when = t.optional ? "if (next_row && has_" + t.name + ") " : "if (next_row) ";
         bytes = fmt::format("NextRow<{}>({})", CppType(t.elem), Use(StrideOf(tensor, 0)));
       }
-      text += fmt::format("{}{}Prefetch{}(chunk, {}, {});\n", inner_.indent,
-                          t.optional ? "if (has_" + t.name + ") " : "",
+      text += fmt::format("{}{}Prefetch{}(chunk, {}, {});\n", inner_.indent, when,
                           address.lane == 2 ? "<2>" : "", address.text, bytes);
     }
     return text;
@@ -237,11 +271,15 @@ class CppBody : public CppValues {
 
   std::string LoopText(const Loop& loop, const std::string& indent, const LoopParts& parts) {
     std::string text = parts.declarations;
-    if (loop.stage) {
+    if (!parts.stage.empty()) {
+      const std::string driver =
+          std::string("ForEach") + (loop.stage ? "Staged" : "") + (loop.quotient ? "Quotient" : "");
+      const std::string arguments = parts.quotient.empty() ? "" : ", " + parts.quotient;
       text += fmt::format(
-          "{0}ForEachStaged({1}, [&](auto chunk) HWY_ATTR {{\n{2}{3}{0}}}, "
+          "{0}{6}({1}{7}, [&](auto chunk) HWY_ATTR {{\n{2}{3}{0}}}, "
           "[&](auto chunk, VF staged) HWY_ATTR {{\n{4}{5}{0}}});\n",
-          indent, Use(loop.extent), parts.prefetches, parts.stage, inner_.lines, parts.tail);
+          indent, Use(loop.extent), parts.prefetches, parts.stage, inner_.lines, parts.tail, driver,
+          arguments);
     } else if (!inner_.lines.empty() || !parts.tail.empty()) {
       text += fmt::format("{0}{1}({2}, [&](auto chunk) HWY_ATTR {{\n{3}{4}{5}{0}}});\n", indent,
                           loop.reductions.empty() ? "ForEachChunk" : "ForEachBlock",
@@ -308,6 +346,8 @@ class CppBody : public CppValues {
   Kept row_kept_;                                    // in nests that are over, of the whole row
   std::map<std::string, std::string> result_names_;  // key of a reduction -> variable
   bool uses_path_ = false;
+  bool uses_next_row_ = false;
+  std::string divisors_;                   // parameters by which rows are divided
   std::map<std::string, Term> row_terms_;  // of the whole row
 };
 

@@ -70,6 +70,11 @@ std::string CppValues::Prologue() const {
                         type, i);
     if (t.optional) text += fmt::format("  const bool has_{0} = {0} != nullptr;\n", t.name);
   }
+  for (size_t i = 0; i < plan_.tensors.size(); ++i) {
+    const PlanTensor& t = plan_.tensors[i];
+    if (!t.may_be_one) continue;
+    text += fmt::format("  const bool {}_is_one = call.tensors[{}].strides[0] == 0;\n", t.name, i);
+  }
   for (const auto& [tensor, axis] : used_strides_) {
     text += fmt::format("  const int64_t {} = call.tensors[{}].strides[{}];\n",
                         StrideName(tensor, axis), tensor, axis);
@@ -314,6 +319,9 @@ std::string CppValues::LoadText(const Address& address, const PlanTensor& tensor
   }
   const std::string load =
       address.lane == 0 ? "LoadOne(" + address.text + ")" : "Load(chunk, " + address.text + ")";
+  if (tensor.may_be_one) {
+    return fmt::format("{0}_is_one ? LoadOne({0}) : {1}", tensor.name, load);
+  }
   if (!tensor.optional) return load;
   return fmt::format("has_{} ? {} : {}", tensor.name, load, AbsentText(tensor));
 }

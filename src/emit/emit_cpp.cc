@@ -37,8 +37,9 @@ std::string ArgumentTables(const RowPlan& plan, const std::string& function) {
   std::string text = fmt::format("constexpr RowTensorInfo k{}Tensors[] = {{\n", function);
   for (const PlanTensor& t : plan.tensors) {
     const bool per_row = !t.axes.empty() && t.axes[0] == plan.row_axis;
-    text += fmt::format("    {{\"{}\", {}, {}, {}}},\n", t.name,
-                        kRoleWords[static_cast<int>(t.role)], t.is_output, per_row);
+    text +=
+        fmt::format("    {{\"{}\", {}, {}, {}{}}},\n", t.name, kRoleWords[static_cast<int>(t.role)],
+                    t.is_output, per_row, t.may_be_one ? ", true" : "");
   }
   text += "};\n";
   text += CStrings("k" + function + "Sizes", plan.sizes);

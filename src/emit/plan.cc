@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "emit/index.h"
 #include "emit/keeps.h"
+#include "emit/quotients.h"
 #include "emit/segments.h"
 
 namespace tenon::emit {
@@ -350,6 +351,7 @@ class Planner {
                      [](const Loop& a, const Loop& b) { return a.level < b.level; });
     ChooseKeeps(graph_, plan_.tensors, draft.extents, nest);
     ChooseStages(graph_, draft.extents, nest);
+    ChooseQuotients(graph_, draft.extents, plan_.tensors, nest);
     return nest;
   }
 

@@ -39,6 +39,7 @@ struct PlanTensor {
   ir::Elem elem;
   std::vector<ir::Axis> axes;
   std::string in_place_of;  // output: the input whose memory it may share
+  bool may_be_one = false;  // kParam: the caller may pass one number for all lanes
 };
 
 struct Store {
@@ -53,6 +54,13 @@ struct Reduction {
   ValueAt argument;
 };
 
+// A store of dividend / divisor as int8 (quotients.h).
+struct Quotient {
+  ValueAt dividend;
+  ValueAt divisor;
+  int offset = -1;  // an optional tensor that is added: where it is there, the kernel divides
+};
+
 struct Loop {
   int level = 0;   // number of reductions that must be finished before
   ir::Dim extent;  // lanes; 0 for stores of one value per row
@@ -62,6 +70,7 @@ struct Loop {
   // Element-wise loops only: the value up to which some vectors are computed before the rest of
   // their arithmetic begins.
   std::optional<ValueAt> stage;
+  std::optional<Quotient> quotient;  // of the only store
 };
 
 struct Nest {

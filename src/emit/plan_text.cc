@@ -23,9 +23,9 @@ constexpr const char* kRoleNames[] = {"row", "param", "table", "index"};
 std::string PlanText(const Graph& graph, const RowPlan& plan) {
   std::string text = fmt::format("plan {} rows={}\n", plan.name, plan.row_axis.name);
   for (const PlanTensor& t : plan.tensors) {
-    text +=
-        fmt::format("  {} {} {} : {}\n", t.is_output ? "out" : "in",
-                    kRoleNames[static_cast<int>(t.role)], t.name, ir::TypeText({t.elem, t.axes}));
+    text += fmt::format("  {} {} {} : {}{}\n", t.is_output ? "out" : "in",
+                        kRoleNames[static_cast<int>(t.role)], t.name,
+                        ir::TypeText({t.elem, t.axes}), t.may_be_one ? ", or one number" : "");
   }
   for (const Nest& nest : plan.nests) {
     text += "  nest";
@@ -42,6 +42,10 @@ std::string PlanText(const Graph& graph, const RowPlan& plan) {
         text += fmt::format("      keep {}\n", AtText(graph, keep));
       }
       if (loop.stage) text += fmt::format("      stage {}\n", AtText(graph, *loop.stage));
+      if (loop.quotient) {
+        text += fmt::format("      quotient {} / {}\n", AtText(graph, loop.quotient->dividend),
+                            AtText(graph, loop.quotient->divisor));
+      }
       for (const Store& store : loop.stores) {
         text += fmt::format("      {} {}", store.is_copy ? "copy" : "store",
                             plan.tensors[store.tensor].name);

@@ -132,11 +132,13 @@ class RowRun {
     return *views_[i];
   }
 
+  bool PassesAsOne(int i) const { return Info(i).may_be_one && View(i).strides[0] == 0; }
+
   void Prepare(int i) {
     const Tensor& view = View(i);
     if (view.data == nullptr || Info(i).role == RowRole::kIndex) return;
     if (Info(i).role == RowRole::kParam) {
-      if (view.dtype == DType::kF32 && IsContiguous(view)) return;
+      if (view.dtype == DType::kF32 && (IsContiguous(view) || PassesAsOne(i))) return;
       WidenStrided(view, Replace(i, DType::kF32));
       return;
     }
@@ -164,6 +166,10 @@ class RowRun {
     return bytes;
   }
 
+  int64_t ParamBytes(int i) const {
+    return View(i).data == nullptr ? 0 : View(i).numel() * int64_t{sizeof(float)};
+  }
+
   // A store past the caches to a line that has just been read first throws it out of them.
   bool WritesOverInput() const {
     for (int out = 0; out < kernel_.num_tensors; ++out) {
@@ -178,19 +184,23 @@ class RowRun {
   void Launch(cpu::RowFn fn) const {
     RowTensors tensors;
     int64_t row_bytes = 0;
+    int64_t param_bytes = 0;
     for (int i = 0; i < kernel_.num_tensors; ++i) {
       Describe(i, tensors[i]);
-      if (!IsRow(i)) continue;
-      const int64_t bytes = RowBytes(i);
-      row_bytes += bytes;
+      if (IsRow(i)) row_bytes += RowBytes(i);
+      if (Info(i).role == RowRole::kParam && !PassesAsOne(i)) param_bytes += ParamBytes(i);
     }
-    const bool stream = row_bytes * space_.rows > cpu::LastLevelCacheBytes() &&
-                        cpu::NumThreads() > 1 && !WritesOverInput();
+    const bool is_far = row_bytes * space_.rows > cpu::LastLevelCacheBytes();
+    const bool stream = is_far && cpu::NumThreads() > 1 && !WritesOverInput();
+    // In a cache the next row comes fast, and asking for it early only drives out what this row
+    // still needs, unless there is room for both. Zen 5, two threads, 512 rows of 4096 float32:
+    // fused_add_rms_norm_ 131 -> 115 us; with room, dynamic_scaled_int8_quant gains 10 %.
+    const bool next_row = is_far || 2 * row_bytes + param_bytes <= cpu::FirstLevelCacheBytes();
     const int64_t grain = std::max<int64_t>(1, kBytesPerThread / std::max<int64_t>(row_bytes, 1));
     cpu::ParallelFor(std::min(space_.rows, arguments_.rows), grain,
                      [&](int64_t begin, int64_t end) {
                        const RowCall call{tensors.data(), arguments_.sizes.data(),
-                                          arguments_.scalars.data(), stream};
+                                          arguments_.scalars.data(), stream, next_row};
                        if (space_.rank == 1) {
                          fn(call, begin, end);
                        } else {
@@ -217,7 +227,7 @@ class RowRun {
         }
         tensors[i].data = static_cast<char*>(tensors[i].data) + offset * ItemSize(tensors[i].dtype);
       }
-      fn({tensors.data(), call.sizes, call.scalars, call.stream}, first, last);
+      fn({tensors.data(), call.sizes, call.scalars, call.stream, call.next_row}, first, last);
       begin += last - first;
     }
   }

@@ -88,6 +88,30 @@ TEST(GroupQuant, ColumnMajorScales) {
   EXPECT_THROW(op.Run({x, int64_t{5}}), UsageError) << "12 channels are no groups of 5";
 }
 
+// A scale of one element, of none of the axes, and of the row's length with the same number in it
+// are the same, whether one or one for each lane reaches the kernel.
+TEST(StaticQuant, OneScaleIsThatOfAllElements) {
+  constexpr int64_t kHidden = 133;
+  Arena arena;
+  const Tensor x = arena.Make(DType::kBF16, {5, kHidden});
+  for (int64_t i = 0; i < x.numel(); ++i) StoreElement(x.data, x.dtype, i, 5 * std::sin(i + 1.0));
+  const Tensor azp = arena.Make(DType::kI32, {1}, {3});
+  for (const char* name : {"static_scaled_int8_quant", "static_scaled_fp8_quant"}) {
+    const Op op = Op::Find(name);
+    const auto bits = [&](std::vector<int64_t> shape, int64_t count, const Argument& offset) {
+      const Tensor scale =
+          arena.Make(DType::kF32, std::move(shape), std::vector<double>(count, 0.037));
+      const bool is_int8 = op.name() == "static_scaled_int8_quant";
+      return BitsOf((is_int8 ? op.Run({x, scale, offset}) : op.Run({x, scale}))[0].tensor());
+    };
+    for (const Argument& offset : {Argument(kNone), Argument(azp)}) {
+      const auto all = bits({kHidden}, kHidden, offset);
+      EXPECT_EQ(bits({1}, 1, offset), all) << name;
+      EXPECT_EQ(bits({}, 1, offset), all) << name;
+    }
+  }
+}
+
 TEST(TensorQuant, MatchesTheReference) {
   for (DType storage : kStorages) {
     for (Layout layout : kLayouts) {

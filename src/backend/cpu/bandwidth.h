@@ -42,6 +42,7 @@ int64_t CacheBytes(int level);
 
 // CacheBytes(3), or 32 MiB when the kernel does not tell; read once.
 int64_t LastLevelCacheBytes();
+int64_t FirstLevelCacheBytes();  // of one core, for data
 
 // Multiply-adds on registers by all threads, two operations each, for the chosen target; the best
 // of nine runs, since a peak is asked for.

@@ -28,4 +28,12 @@ int64_t LastLevelCacheBytes() {
   return bytes;
 }
 
+int64_t FirstLevelCacheBytes() {
+  static const int64_t bytes = [] {
+    const int64_t size = CacheBytes(1);
+    return size > 0 ? size : int64_t{32} << 10;
+  }();
+  return bytes;
+}
+
 }  // namespace tenon::cpu

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "backend/cpu/quotient-inl.h"
 #include "backend/cpu/row-inl.h"
 #include "backend/cpu/row_kernel.h"
 

@@ -31,6 +31,7 @@ struct RowCall {
   const int64_t* sizes;      // in the order of RowKernel::sizes
   const float* scalars;      // in the order of RowKernel::scalars; booleans are 0 or 1
   bool stream;               // outputs go past the caches where they are vector-aligned
+  bool next_row;             // a row's last loop asks for the row that follows
 };
 
 // Computes the rows [begin, end) of axis `tokens`.
@@ -40,7 +41,8 @@ struct RowTensorInfo {
   const char* name;
   RowRole role;
   bool is_output;
-  bool per_row;  // has the row axis
+  bool per_row;             // has the row axis
+  bool may_be_one = false;  // kParam: with a stride of 0 it is one number for all lanes
 };
 
 // A table whose rows are picked by an index tensor: positions in RowKernel::tensors. The caller
