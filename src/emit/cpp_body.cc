@@ -44,6 +44,7 @@ class CppBody : public CppValues {
         function);
     text += Prologue();
     if (uses_next_row_) text += "  const bool next_row = call.next_row;\n";
+    text += scratch_;
     text += divisors_;
     if (uses_path_) text += "  const StorePath path(call.stream);\n";
     text += "  for (int64_t row = begin; row < end; ++row) {\n";
@@ -96,6 +97,7 @@ class CppBody : public CppValues {
     if (nest.rows.empty()) {
       row_terms_ = outer_.terms;
       row_kept_ = kept_;
+      for (const auto& [key, name] : kept_) kept_rows_[key] = name.first;
     }
     for (size_t i = nest.rows.size(); i-- > 0;) {
       indent.resize(indent.size() - 2);
@@ -135,8 +137,7 @@ class CppBody : public CppValues {
         KeepInOutput(*store, keep, name, loop.extent, indent, parts);
         continue;
       }
-      parts.declarations += fmt::format("{}float* const {} = ScratchRow({}, {});\n", indent, name,
-                                        kept_.size(), Use(loop.extent));
+      AddScratch(name, loop.extent);
       parts.tail += fmt::format("{}Store(chunk, {}, {});\n", inner_.indent, Get(keep).text, name);
       kept_[keep.key()] = {name, loop.extent};
     }
@@ -175,15 +176,25 @@ class CppBody : public CppValues {
     return nullptr;
   }
 
+  // Declares a row of scratch, once per call: finding a thread's own takes a call itself.
+  void AddScratch(const std::string& name, const Dim& extent) {
+    TENON_CHECK(num_scratch_ < kFirstTableSlot, "{}: more than {} rows to keep", plan_.name,
+                kFirstTableSlot);
+    scratch_ +=
+        fmt::format("  float* const {} = ScratchRow({}, {});\n", name, num_scratch_++, Use(extent));
+  }
+
   // A value that is stored anyway is read again from where it is stored, unless it goes past the
   // caches: one row less in L1.
   void KeepInOutput(const Store& store, const ValueAt& keep, const std::string& name,
                     const Dim& extent, const std::string& indent, LoopParts& parts) {
     const PlanTensor& t = plan_.tensors[store.tensor];
     const Address address = AddressOf(store.tensor, t.name, store.at, 0);
-    parts.declarations += fmt::format(
-        "{}T* const {} = call.stream ? reinterpret_cast<T*>(ScratchRow({}, {})) : {};\n", indent,
-        name, kept_.size(), Use(extent), address.text);
+    const std::string scratch = NewName("scratch");
+    AddScratch(scratch, extent);
+    parts.declarations +=
+        fmt::format("{}T* const {} = call.stream ? reinterpret_cast<T*>({}) : {};\n", indent, name,
+                    scratch, address.text);
     parts.tail += fmt::format("{}StoreExact(chunk, {}, {}, StorePath(false));\n", inner_.indent,
                               Get(keep).text, name);
     kept_[keep.key()] = {name, extent};
@@ -347,7 +358,9 @@ class CppBody : public CppValues {
   std::map<std::string, std::string> result_names_;  // key of a reduction -> variable
   bool uses_path_ = false;
   bool uses_next_row_ = false;
-  std::string divisors_;                   // parameters by which rows are divided
+  std::string divisors_;  // parameters by which rows are divided
+  std::string scratch_;
+  int num_scratch_ = 0;
   std::map<std::string, Term> row_terms_;  // of the whole row
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "emit/cpp_words.h"
+#include "emit/keeps.h"
 #include "emit/segments.h"
 
 namespace tenon::emit {
@@ -27,8 +28,6 @@ std::string CppDim(const Dim& dim) {
   }
   return text;
 }
-
-constexpr int kFirstTableSlot = 4;  // scratch rows 0 to 3 hold kept values
 
 }  // namespace
 
@@ -139,6 +138,9 @@ CppValues::Term CppValues::Get(const ValueAt& value) {
     const auto it = scope->terms.find(value.key());
     if (it != scope->terms.end()) return it->second;
   }
+  if (const std::string part = PartOfKeptRow(value); !part.empty()) {
+    return Define(value, "kept_v", Kind::kVector, fmt::format("Load(chunk, {})", part));
+  }
   const Node& node = graph_.node(value.node);
   switch (node.op) {
     case Op::kInput:
@@ -177,6 +179,21 @@ CppValues::Term CppValues::Get(const ValueAt& value) {
     default:
       return IsMovement(node.op) ? Get(ArgsOf(graph_, value, extents_)[0]) : Compute(value, node);
   }
+}
+
+// The address of a value that an earlier nest has kept, or empty.
+std::string CppValues::PartOfKeptRow(const ValueAt& value) {
+  const auto whole = WholeRowOf(value);
+  const auto kept = whole ? kept_rows_.find(whole->first.key()) : kept_rows_.end();
+  if (kept == kept_rows_.end()) return "";
+  const std::string offset = Use(whole->second);
+  std::string& name = pointers_[kept->second + " + " + offset];
+  if (name.empty()) {
+    name = NewName(kept->second + "_at");
+    outer_.lines += fmt::format("{}const auto* const {} = {} + {};\n", outer_.indent, name,
+                                kept->second, offset);
+  }
+  return name;
 }
 
 CppValues::Term CppValues::Compute(const ValueAt& value, const Node& node) {

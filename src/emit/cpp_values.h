@@ -13,6 +13,8 @@
 
 namespace tenon::emit {
 
+inline constexpr int kFirstTableSlot = 4;  // scratch rows 0 to 3 hold kept values
+
 // Turns values into statements of two scopes: `inner_` is the body of the loop being written,
 // `outer_` what stands before it, once per row of the nest. Remembers which arguments are used, so
 // that the kernel declares those and no others.
@@ -65,13 +67,15 @@ class CppValues {
   Scope outer_;
   Scope inner_;
   std::map<std::string, std::pair<std::string, std::string>> pairs_;  // address -> even, odd
-  std::map<std::string, std::string> pointers_;  // address -> variable of the nest
-  std::vector<RowRead> reads_;                   // of the nest, in order
+  std::map<std::string, std::string> pointers_;   // address -> variable of the nest
+  std::map<std::string, std::string> kept_rows_;  // ValueAt::key() of a whole row -> where it is
+  std::vector<RowRead> reads_;                    // of the nest, in order
   std::set<int> used_tensors_;
 
  private:
   Scope& ScopeFor(const ValueAt& value) { return value.DependsOnLane() ? inner_ : outer_; }
   Term Define(const ValueAt& value, const std::string& base, Kind kind, const std::string& expr);
+  std::string PartOfKeptRow(const ValueAt& value);
   Term Compute(const ValueAt& value, const ir::Node& node);
   Term ComputeInteger(const ValueAt& value, const ir::Node& node, const std::vector<Term>& args,
                       const std::string& list);

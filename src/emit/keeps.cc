@@ -75,12 +75,20 @@ class Keeper {
       if (nest.loops[later].extent == Dim(0)) continue;
       const Extents inner = WithLane(extents, nest.loops[later].extent);
       std::set<std::string> seen;
-      for (const Reduction& r : nest.loops[later].reductions) {
-        KeepFrontier(r.argument, inner, nest.loops, later, seen);
+      for (const ValueAt& value : ValuesOf(nest.loops[later])) {
+        KeepFrontier(value, inner, nest.loops, later, seen);
       }
-      for (const Store& s : nest.loops[later].stores) {
-        if (s.is_copy) continue;
-        for (const ValueAt& value : s.values) KeepFrontier(value, inner, nest.loops, later, seen);
+    }
+  }
+
+  void ChooseForNest(Nest& rows, const Extents& row_extents, const Nest& nest,
+                     const Extents& extents) const {
+    for (const Loop& loop : nest.loops) {
+      if (loop.extent == Dim(0)) continue;
+      const Extents inner = WithLane(extents, loop.extent);
+      std::set<std::string> seen;
+      for (const ValueAt& value : ValuesOf(loop)) {
+        KeepWholeRows(value, inner, rows.loops, row_extents, seen);
       }
     }
   }
@@ -113,6 +121,34 @@ class Keeper {
     return stage;
   }
 
+  // What a loop is for.
+  static std::vector<ValueAt> ValuesOf(const Loop& loop) {
+    std::vector<ValueAt> values;
+    for (const Reduction& r : loop.reductions) values.push_back(r.argument);
+    for (const Store& s : loop.stores) {
+      if (!s.is_copy) values.insert(values.end(), s.values.begin(), s.values.end());
+    }
+    return values;
+  }
+
+  void KeepWholeRows(const ValueAt& value, const Extents& extents, std::vector<Loop>& row_loops,
+                     const Extents& row_extents, std::set<std::string>& seen) const {
+    if (!value.DependsOnLane() || !seen.insert(value.key()).second) return;
+    const auto whole = WholeRowOf(value);
+    for (size_t i = 0; whole && i < row_loops.size(); ++i) {
+      if (IsMovement(graph_.node(value.node).op) || row_loops[i].extent == Dim(0)) continue;
+      std::set<std::string> counted;
+      if (Computes(row_loops[i], whole->first, WithLane(row_extents, row_loops[i].extent)) &&
+          TotalCost(value, extents, counted) >= kKeepCost) {
+        AddKeep(row_loops, i, row_loops.size(), whole->first);
+        return;
+      }
+    }
+    for (const ValueAt& arg : ArgsOf(graph_, value, extents)) {
+      KeepWholeRows(arg, extents, row_loops, row_extents, seen);
+    }
+  }
+
   // Values of a loop that depend on the lane, in order of first need, arguments first.
   void LaneValues(const ValueAt& value, const Extents& extents, std::vector<ValueAt>& order,
                   std::set<std::string>& seen) const {
@@ -127,11 +163,7 @@ class Keeper {
     const Extents extents = WithLane(outer, loop.extent);
     std::vector<ValueAt> order;
     std::set<std::string> seen;
-    for (const Reduction& r : loop.reductions) LaneValues(r.argument, extents, order, seen);
-    for (const Store& s : loop.stores) {
-      if (s.is_copy) continue;
-      for (const ValueAt& value : s.values) LaneValues(value, extents, order, seen);
-    }
+    for (const ValueAt& value : ValuesOf(loop)) LaneValues(value, extents, order, seen);
     return order;
   }
 
@@ -211,6 +243,19 @@ bool IsWorthKeeping(const Graph& graph, const ValueAt& value, const Extents& ext
 void ChooseKeeps(const Graph& graph, const std::vector<PlanTensor>& tensors, const Extents& extents,
                  Nest& nest) {
   Keeper(graph, tensors).Choose(nest, extents);
+}
+
+void ChooseRowKeeps(const Graph& graph, const Extents& row_extents, Nest& rows,
+                    const Extents& extents, const Nest& nest) {
+  const std::vector<PlanTensor> none;
+  Keeper(graph, none).ChooseForNest(rows, row_extents, nest, extents);
+}
+
+std::optional<std::pair<ValueAt, Dim>> WholeRowOf(const ValueAt& value) {
+  if (value.at.size() != 2 || !(value.at[0] == Dim(kRowVar))) return std::nullopt;
+  const auto linear = value.at[1].LinearIn(kLaneVar);
+  if (!linear || linear->first != 1) return std::nullopt;
+  return std::pair{ValueAt{value.node, {value.at[0], Dim(kLaneVar)}}, linear->second};
 }
 
 void ChooseStages(const Graph& graph, const Extents& extents, Nest& nest) {

@@ -1,6 +1,8 @@
 // What a loop keeps: in scratch rows for later loops of its nest, or between its own two stages.
 #pragma once
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "emit/index.h"
@@ -19,6 +21,15 @@ bool IsWorthKeeping(const ir::Graph& graph, const ValueAt& value, const Extents&
 // stored in between. `extents` are those of the nest's loop variables.
 void ChooseKeeps(const ir::Graph& graph, const std::vector<PlanTensor>& tensors,
                  const Extents& extents, Nest& nest);
+
+// Adds to the keeps of `rows`, the nest without middle axes, what a nest after it would compute
+// from elements of the same rows again. Extents are those of the nests' loop variables.
+void ChooseRowKeeps(const ir::Graph& graph, const Extents& row_extents, Nest& rows,
+                    const Extents& extents, const Nest& nest);
+
+// The value at [row, lane] of which `value` at [row, offset + lane] is a later part, and the
+// offset.
+std::optional<std::pair<ValueAt, ir::Dim>> WholeRowOf(const ValueAt& value);
 
 // Fills Loop::stage. The arithmetic of one vector is a chain of dependent instructions, and a core
 // overlaps those of as many vectors as its window of some 300 instructions holds. Where a chain is

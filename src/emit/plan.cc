@@ -298,7 +298,18 @@ class Planner {
       if (first) std::rotate(nests.begin(), nests.begin() + i, nests.begin() + i + 1);
       break;  // drafts have different axes
     }
+    KeepWholeRows(nests);
     plan_.nests = std::move(nests);
+  }
+
+  // Nests read from the rows of the first nest what is dear to compute again.
+  void KeepWholeRows(std::vector<Nest>& nests) {
+    if (!nests[0].rows.empty()) return;
+    for (size_t i = 1; i < nests.size(); ++i) {
+      const auto draft = std::find_if(drafts_.begin(), drafts_.end(),
+                                      [&](const NestDraft& d) { return d.rows == nests[i].rows; });
+      ChooseRowKeeps(graph_, {{kRowVar, plan_.row_axis.size}}, nests[0], draft->extents, nests[i]);
+    }
   }
 
   // Values that do not vary over the nest's middle axes and take long: computed once per row and

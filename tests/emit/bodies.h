@@ -83,4 +83,19 @@ inline ir::Graph GroupNorm() {
   return b.Take();
 }
 
+// A statistic of the row, then one of each group of what the row's loop has kept.
+inline ir::Graph AddNormGroups() {
+  using namespace ir;  // NOLINT
+  Builder b("add_norm_groups");
+  const std::vector<Axis> row = {NamedAxis("tokens"), {"hidden", "groups*size"}};
+  const Value s =
+      Round(b.Input("x", Elem::Storage(), row) + b.Input("residual", Elem::Storage(), row),
+            Elem::Storage());
+  const Value y = Round(s * Rsqrt(Mean(s * s, "hidden")), Elem::Storage());
+  const Value g = SplitAxis(y, "hidden", {NamedAxis("groups"), NamedAxis("size")});
+  b.Output("q", Cast(g / (Max(Amax(g, "size"), 1e-10) / 448.0), DType::kF8E4M3));
+  b.Output("residual_out", s);
+  return b.Take();
+}
+
 }  // namespace tenon::emit

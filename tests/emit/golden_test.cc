@@ -26,6 +26,9 @@ TEST(EmitCpp, RopeGptj) {
 TEST(EmitCpp, Int8Quant) { ExpectKernel(Int8Quant(), "scale = max|x| / 127; q = x / scale"); }
 TEST(EmitCpp, GateQuant) { ExpectKernel(GateQuant(), "q = x * sigmoid(x) / scale"); }
 TEST(EmitCpp, GroupNorm) { ExpectKernel(GroupNorm(), "x / rms(x) per group"); }
+TEST(EmitCpp, AddNormGroups) {
+  ExpectKernel(AddNormGroups(), "s = x + residual; s / rms(s) divided by its maximum per group");
+}
 
 TEST(EmitCpp, LibraryFileHasEveryTargetAndType) {
   const ir::Graph graph = Int8Quant();
