@@ -295,14 +295,15 @@ std::optional<bool> Interpreter::Contains(const Value& container, const Value& i
 
 namespace {
 
-// `<` and the like on sets: one holds the other.
-bool SetsInOrder(Operator op, SetObject* left, SetObject* right) {
+// `<` and the like on sets: one holds the other. Nothing for other values and operators.
+std::optional<bool> SetsInOrder(Operator op, const Value& left, const Value& right) {
+  const bool ordering = op != Operator::kEq && op != Operator::kNe;
+  if (!ordering || !left.Is(ObjectKind::kSet) || !right.Is(ObjectKind::kSet)) return std::nullopt;
   const bool less = op == Operator::kLt || op == Operator::kLe;
-  Table& small = less ? left->table : right->table;
-  Table& large = less ? right->table : left->table;
-  const bool inside =
-      std::all_of(small.entries.begin(), small.entries.end(),
-                  [&](const auto& entry) { return large.Find(entry.first) != nullptr; });
+  Table& small = (less ? left : right).As<SetObject>()->table;
+  Table& large = (less ? right : left).As<SetObject>()->table;
+  const bool inside = std::all_of(small.entries.begin(), small.entries.end(),
+                                  [&](const auto& e) { return large.Find(e.first) != nullptr; });
   const bool proper = op == Operator::kLt || op == Operator::kGt;
   return inside && !(proper && small.entries.size() == large.entries.size());
 }
@@ -337,11 +338,7 @@ Value Interpreter::Compare(Operator op, const Value& left_value, const Value& ri
   if (left.IsNumber() && right.IsNumber()) {
     return Value::Bool(Ordered(op, left.AsReal(), right.AsReal()));
   }
-  auto* left_set = left.As<SetObject>();
-  auto* right_set = right.As<SetObject>();
-  if (left_set != nullptr && right_set != nullptr && op != Operator::kEq && op != Operator::kNe) {
-    return Value::Bool(SetsInOrder(op, left_set, right_set));
-  }
+  if (const auto ordered = SetsInOrder(op, left, right)) return Value::Bool(*ordered);
   const std::optional<Dim> a = ToDim(left);
   const std::optional<Dim> b = ToDim(right);
   if (a && b) {

@@ -101,6 +101,10 @@ struct Param {
   std::string casts;                      // this tensor is first rounded to the dtype given, which
                                           // then is the storage type
 
+  // The default of a list of fixed length: this number each time.
+  Param& Repeated(int64_t number) {
+    return fallback = std::vector<int64_t>(static_cast<size_t>(length), number), *this;
+  }
   Param& NonNegative() { return non_negative = true, *this; }
   Param& Positive() { return positive = true, *this; }
   Param& Between(int64_t low, int64_t high) { return range = {low, high}, *this; }

@@ -24,7 +24,9 @@ std::vector<int64_t> BodyShape(const Resolved& call, const std::vector<ir::Axis>
 std::vector<ir::HostArray> FunctionValues(const Resolved& call) {
   std::vector<Buffer> buffers;
   std::vector<Tensor> results;
+  // What an in-place form writes are its arguments.
   for (const BoundOutput& output : call.outputs) {
+    if (call.in_place != nullptr) break;
     results.push_back(buffers.emplace_back(output.spec).tensor());
   }
   const std::vector<Tensor> views = OutputViews(call, results);

@@ -147,16 +147,16 @@ class Resolver {
   void CheckNumber(const Param& param, const ir::AttrValue& value) const {
     // A sum of three, times another, stays within int64.
     constexpr int64_t kLargestInt = int64_t{1} << 30;
-    if (const int64_t* integer = std::get_if<int64_t>(&value)) {
+    const int64_t* integer = std::get_if<int64_t>(&value);
+    if (integer != nullptr && !param.range) {
       TENON_CHECK(*integer >= -kLargestInt && *integer <= kLargestInt,
                   "{}: {} must be at most {}, got {}", name_, param.name, kLargestInt, *integer);
     }
     if (std::holds_alternative<std::vector<int64_t>>(value)) return;
     if (param.range) {
       const auto [low, high] = *param.range;
-      const int64_t integer = std::get<int64_t>(value);
-      TENON_CHECK(integer >= low && integer <= high, "{}: {} must be in [{}, {}], got {}", name_,
-                  param.name, low, high, integer);
+      TENON_CHECK(*integer >= low && *integer <= high, "{}: {} must be in [{}, {}], got {}", name_,
+                  param.name, low, high, *integer);
     }
     if (!param.positive && !param.non_negative) return;
     const double number = std::holds_alternative<int64_t>(value)

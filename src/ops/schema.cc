@@ -26,15 +26,14 @@ std::string DefaultText(const Param& param) {
     std::string operator()(int64_t v) const { return std::to_string(v); }
     std::string operator()(double v) const { return FloatText(v); }
     std::string operator()(const std::string& v) const { return '"' + v + '"'; }
-    std::string operator()(const std::vector<int64_t>& v) const {
-      return fmt::format("[{}]", fmt::join(v, ", "));
-    }
+    // The only default of a list is one number for all (Param::Repeated).
+    std::string operator()(const std::vector<int64_t>& v) const { return std::to_string(v.at(0)); }
   };
   return std::visit(Visitor{}, *param.fallback);
 }
 
-std::string_view KindText(AttrKind kind) {
-  switch (kind) {
+std::string KindText(const Param& param) {
+  switch (param.kind) {
     case AttrKind::kBool:
       return "bool";
     case AttrKind::kInt:
@@ -46,7 +45,7 @@ std::string_view KindText(AttrKind kind) {
     case AttrKind::kDType:
       return "ScalarType";
     case AttrKind::kIntList:
-      return "int[]";
+      return param.fallback ? fmt::format("int[{}]", param.length) : "int[]";
   }
   throw InternalError(__FILE__, __LINE__, "unknown attribute kind");
 }
@@ -85,7 +84,7 @@ std::string Contract::ArgumentsText(const InPlaceForm* form, char& alias) const 
         text += fmt::format("({}!)", alias++);
       }
     } else {
-      text += KindText(param.kind);
+      text += KindText(param);
     }
     if (param.optional || param.nullable) text += "?";
     text += " " + param.name;

@@ -30,6 +30,7 @@ const KernelTable& Table() {
        {{"cpu.product", DeclinesOffCpu, linear::RunBatchMatmulTranspose}}},
       {"bmm_batch_invariant", {{"cpu.dot", DeclinesOffCpu, linear::RunBatchInvariant}}},
       {"column_parallel_linear", {{"cpu.group", DeclinesOffCpu, comm::RunColumnParallelLinear}}},
+      {"conv3d", {{"cpu.product", DeclinesOffCpu, linear::RunConv3d}}},
       {"dsv4_o_proj", {{"cpu.group", DeclinesOffCpu, comm::RunDsv4OProj}}},
       {"dynamic_scaled_fp8_quant",
        {{"cpu.two_pass", DeclinesOffCpu, quant::RunDynamicScaledFp8Quant}}},
@@ -52,16 +53,18 @@ const KernelTable& Table() {
       {"maybe_all_gather_and_maybe_unpad",
        {{"cpu.group", DeclinesOffCpu, comm::RunAllGatherUnpad}}},
       {"maybe_pad_and_reduce", {{"cpu.group", DeclinesOffCpu, comm::RunPadReduce}}},
+      {"merged_linear", {{"cpu.product", DeclinesOffCpu, linear::RunSplitLinear}}},
       {"norm_gated_mlp", {{"cpu.product", DeclinesOffCpu, linear::RunNormGatedMlp}}},
       {"oproj_row_parallel_linear",
        {{"cpu.group", DeclinesOffCpu, comm::RunOProjRowParallelLinear}}},
-      {"qkv_linear", {{"cpu.product", DeclinesOffCpu, linear::RunQkvLinear}}},
+      {"qkv_linear", {{"cpu.product", DeclinesOffCpu, linear::RunSplitLinear}}},
       {"reduce_scatter", {{"cpu.group", DeclinesOffCpu, comm::RunReduceScatter}}},
       {"row_parallel_linear", {{"cpu.group", DeclinesOffCpu, comm::RunRowParallelLinear}}},
       {"split_qkv_tp_rmsnorm_rope",
        {{"cpu.group", DeclinesOffCpu, rope::RunSplitQkvTpRmsNormRope}}},
       {"vocab_parallel_embedding", {{"cpu.rows", DeclinesOffCpu, embedding::LookUp}}},
       {"w8a8_dynamic_linear", {{"cpu.dot", DeclinesOffCpu, linear::RunW8a8DynamicLinear}}},
+      {"weight_prefetch_", {{"cpu.prefetch", DeclinesOffCpu, linear::RunWeightPrefetch}}},
   };
   return *table;
 }

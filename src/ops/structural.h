@@ -39,6 +39,7 @@ namespace linear {
 void RunAddmmBatchInvariant(const Resolved& call, std::span<const Tensor> outputs);
 void RunBatchInvariant(const Resolved& call, std::span<const Tensor> outputs);
 void RunBatchMatmulTranspose(const Resolved& call, std::span<const Tensor> outputs);
+void RunConv3d(const Resolved& call, std::span<const Tensor> outputs);
 void RunFp8BlockwiseScaledMm(const Resolved& call, std::span<const Tensor> outputs);
 void RunFp8ScaledMm(const Resolved& call, std::span<const Tensor> outputs);
 void RunGatedMlp(const Resolved& call, std::span<const Tensor> outputs);
@@ -49,8 +50,9 @@ void RunLinearActAndMul(const Resolved& call, std::span<const Tensor> outputs);
 void RunLinearAdd(const Resolved& call, std::span<const Tensor> outputs);
 void RunMatmul(const Resolved& call, std::span<const Tensor> outputs);
 void RunNormGatedMlp(const Resolved& call, std::span<const Tensor> outputs);
-void RunQkvLinear(const Resolved& call, std::span<const Tensor> outputs);
+void RunSplitLinear(const Resolved& call, std::span<const Tensor> outputs);
 void RunW8a8DynamicLinear(const Resolved& call, std::span<const Tensor> outputs);
+void RunWeightPrefetch(const Resolved& call, std::span<const Tensor> outputs);
 }  // namespace linear
 
 namespace rope {

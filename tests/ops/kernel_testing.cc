@@ -89,6 +89,15 @@ std::vector<Sizes> SizesOf(const Contract& contract, bool all) {
              {"org_num_embeddings", 1010},
              {"padding_size", 64},
              {"rank", 0},
+             {"channels", 6},
+             {"depth", 5},
+             {"height", 4},
+             {"out_channels", 4},
+             {"group_channels", 3},
+             {"kernel_depth", 2},
+             {"kernel_height", 3},
+             {"kernel_width", 1},
+             {"w0", 7},
              {"m", 3},
              {"org_vocab_start_index", 0},
              {"org_vocab_end_index", 6},
@@ -139,11 +148,13 @@ void Choose(const Contract& contract, const Choices& choices, CaseSpec& spec) {
         spec.attributes[param.name] = (spec.sizes.at("hidden") + 1) / 2;
       }
     }
-    if (param.name == "shard_sizes") {
+    if (param.name == "output_sizes") {
+      spec.attributes[param.name] = std::vector<int64_t>{3, 0, 2};
+    } else if (param.name == "shard_sizes") {
       spec.attributes[param.name] = std::vector<int64_t>{12};
     } else if (param.name == "shard_indices") {
       spec.attributes[param.name] = std::vector<int64_t>{0, 6, 2, 6, 9, 12};
-    } else if (!param.is_tensor && param.kind == AttrKind::kIntList) {
+    } else if (!param.is_tensor && param.kind == AttrKind::kIntList && !param.fallback) {
       const int64_t third = spec.sizes.at("half") / 3;
       spec.attributes[param.name] =
           std::vector<int64_t>{spec.sizes.at("half") - 2 * third, third, third};

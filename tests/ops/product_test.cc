@@ -141,6 +141,87 @@ TEST(Product, MatmulMatchesItsFunction) {
   }
 }
 
+TEST(Product, MergedLinearMatchesItsFunction) {
+  for (int64_t rows : {0, 1, 5, 40}) {
+    for (DType storage : kStorages) {
+      CaseSpec spec;
+      spec.op = "merged_linear";
+      spec.lead = {rows};
+      spec.storage = storage;
+      spec.param = rows % 2 ? storage : DType::kF32;
+      spec.sizes = {{"n", 24}, {"k", 33}};
+      spec.attributes["output_sizes"] = std::vector<int64_t>{7, 0, 1, 16};
+      if (rows != 5) spec.given.insert("bias");
+      for (Layout layout : {Layout::kDense, Layout::kLastStride, Layout::kRowGaps}) {
+        spec.layout = layout;
+        SCOPED_TRACE(CaseText(spec));
+        Case test(spec);
+        Dispatch(test.call(), test.OutputViews());
+        EXPECT_TRUE(test.GuardsIntact());
+        ExpectMatchesReference(test);
+      }
+    }
+  }
+}
+
+struct ConvCase {
+  std::vector<int64_t> lead, x,
+      kernel;  // x: channels, then sizes; kernel: out channels, then sizes
+  std::vector<int64_t> stride, padding, dilation;
+  int64_t groups = 1;
+};
+
+void PrintTo(const ConvCase& c, std::ostream* out) {
+  *out << testing::PrintToString(c.x) << testing::PrintToString(c.kernel) << c.groups;
+}
+
+class ConvTest : public testing::TestWithParam<ConvCase> {};
+
+TEST_P(ConvTest, MatchesItsFunction) {
+  const ConvCase& c = GetParam();
+  for (DType storage : kStorages) {
+    for (Layout layout : {Layout::kDense, Layout::kLastStride, Layout::kRowGaps}) {
+      CaseSpec spec;
+      spec.op = "conv3d";
+      spec.lead = c.lead;
+      spec.storage = storage;
+      spec.param = storage;
+      spec.layout = layout;
+      spec.sizes = {{"channels", c.x[0]},
+                    {"depth", c.x[1]},
+                    {"height", c.x[2]},
+                    {"width", c.x[3]},
+                    {"out_channels", c.kernel[0]},
+                    {"group_channels", c.x[0] / c.groups},
+                    {"kernel_depth", c.kernel[1]},
+                    {"kernel_height", c.kernel[2]},
+                    {"kernel_width", c.kernel[3]}};
+      spec.attributes = {{"stride", c.stride},
+                         {"padding", c.padding},
+                         {"dilation", c.dilation},
+                         {"groups", c.groups}};
+      if (layout != Layout::kRowGaps) spec.given.insert("bias");
+      SCOPED_TRACE(CaseText(spec));
+      Case test(spec);
+      Dispatch(test.call(), test.OutputViews());
+      EXPECT_TRUE(test.GuardsIntact());
+      ExpectMatchesReference(test);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Conv, ConvTest,
+    testing::Values(
+        // The kernel is all of x: patches of a vision tower.
+        ConvCase{{37}, {3, 2, 7, 7}, {12, 2, 7, 7}, {2, 7, 7}, {0, 0, 0}, {1, 1, 1}},
+        // Kernel = stride, voxels that fill no kernel.
+        ConvCase{{2}, {3, 5, 9, 11}, {8, 2, 4, 3}, {2, 4, 3}, {0, 0, 0}, {1, 1, 1}},
+        ConvCase{{}, {4, 6, 7, 8}, {6, 3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+        ConvCase{{2, 2}, {4, 7, 6, 9}, {6, 2, 3, 2}, {2, 1, 3}, {2, 0, 1}, {2, 1, 3}, 2},
+        ConvCase{{3}, {5, 3, 4, 5}, {10, 1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}, 5},
+        ConvCase{{0}, {2, 3, 3, 3}, {2, 3, 3, 3}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}}));
+
 TEST(Product, ATransposedWeightIsRead) {
   for (int64_t rows : {1, 3, 40}) {
     const Buffer x({DType::kF32, {rows, 6}});

@@ -134,3 +134,54 @@ if __name__ == "__main__":
     with pytest.raises(RuntimeError, match="has been destroyed"):
         torch.ops.tenon.all_reduce(torch.ones(2), name)
     print(f"rank {rank} is done")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    "shape, kernel, arguments",
+    [
+        ((5, 3, 2, 14, 14), (8, 3, 2, 14, 14), dict(stride=[2, 14, 14])),  # patches of a tower
+        ((2, 3, 5, 9, 8), (6, 3, 2, 4, 3), dict(stride=[2, 4, 3])),
+        ((3, 4, 4, 5), (4, 3, 2, 2, 2), {}),
+        (
+            (2, 4, 7, 6, 9),
+            (6, 2, 2, 3, 2),
+            dict(stride=2, padding=[2, 0, 1], dilation=[2, 1, 3], groups=2),
+        ),
+    ],
+)
+def test_conv3d_is_that_of_torch(shape, kernel, arguments, dtype):
+    x, weight, bias = (
+        sample(*shape).to(dtype),
+        sample(*kernel, seed=1).to(dtype),
+        sample(kernel[0], seed=2),
+    )
+    got = torch.ops.tenon.conv3d(x, weight, bias, **arguments)
+    expected = F.conv3d(x.float(), weight.float(), bias, **arguments)
+    equal(got, expected.to(dtype))
+    turned = x.transpose(-1, -2).contiguous().transpose(-1, -2)
+    equal(torch.ops.tenon.conv3d(turned, weight, bias, **arguments), got)
+
+
+def test_merged_linear_is_several_linears():
+    x, weight, bias = sample(2, 3, 16), sample(24, 16, seed=1), sample(24, seed=2)
+    parts = torch.ops.tenon.merged_linear(x, weight, bias, [16, 0, 8])
+    for got, expected in zip(parts, F.linear(x, weight, bias).split([16, 0, 8], -1)):
+        assert got.is_contiguous()
+        equal(got, expected)
+    with pytest.raises(
+        RuntimeError, match="the sum of output_sizes must be weight's rows, got 23 and 24"
+    ):
+        torch.ops.tenon.merged_linear(x, weight, None, [16, 7])
+
+
+def test_a_prefetch_changes_nothing():
+    x, weight = sample(4, 8), sample(64, 64, seed=1).to(torch.int8)
+    before = x.clone()
+    torch.ops.tenon.weight_prefetch_(x, weight)
+    torch.ops.tenon.weight_prefetch_(x, weight.view(8, 8, 64), 1 << 40, 100)
+    torch.ops.tenon.weight_prefetch_(x, weight[:0], 0, 7)
+    torch.ops.tenon.weight_prefetch_wait_(x)
+    equal(x, before)
+    with pytest.raises(RuntimeError, match="offset must be in .*, got -1"):
+        torch.ops.tenon.weight_prefetch_(x, weight, 0, -1)

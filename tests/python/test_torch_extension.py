@@ -27,12 +27,14 @@ STORAGES = [torch.float32, torch.bfloat16]
 # Batch and stride invariance are promised only by the products that say so in their names.
 PRODUCTS = {
     "batch_matmul_transpose",
+    "conv3d",
     "gated_mlp",
     "linear",
     "linear_act",
     "linear_act_and_mul",
     "linear_add",
     "matmul",
+    "merged_linear",
     "norm_gated_mlp",
     "qkv_linear",
 }

@@ -163,7 +163,7 @@ void RunNormGatedMlp(const Resolved& call, std::span<const Tensor> outputs) {
   RunMlp(call, normalised.tensor(), residual, outputs[0]);
 }
 
-void RunQkvLinear(const Resolved& call, std::span<const Tensor> outputs) {
+void RunSplitLinear(const Resolved& call, std::span<const Tensor> outputs) {
   const Operands whole = Common(call);
   int64_t row = 0;
   for (const Tensor& y : outputs) {
