@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "emit/batches.h"
 #include "emit/index.h"
 #include "emit/keeps.h"
 #include "emit/quotients.h"
@@ -362,6 +363,7 @@ class Planner {
                      [](const Loop& a, const Loop& b) { return a.level < b.level; });
     ChooseKeeps(graph_, plan_.tensors, draft.extents, nest);
     ChooseStages(graph_, draft.extents, nest);
+    ChooseBatch(nest);
     ChooseQuotients(graph_, draft.extents, plan_.tensors, nest);
     return nest;
   }

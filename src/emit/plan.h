@@ -76,6 +76,9 @@ struct Loop {
 struct Nest {
   std::vector<ir::Axis> rows;  // middle axes, outermost first
   std::vector<Loop> loops;
+  // Loops from here on run after the earlier ones have run for several rows (batches.h); 0: each
+  // row by itself.
+  size_t second_part = 0;
 };
 
 // A table whose rows are fetched by an index tensor.

@@ -32,6 +32,8 @@ std::string PlanText(const Graph& graph, const RowPlan& plan) {
     for (const Axis& axis : nest.rows) text += fmt::format(" {}={}", axis.name, axis.size.text());
     text += "\n";
     for (const Loop& loop : nest.loops) {
+      const bool is_second = nest.second_part != 0 && &loop == &nest.loops[nest.second_part];
+      if (is_second) text += "    second part\n";
       text += fmt::format("    loop level={} lanes={}\n", loop.level, loop.extent.text());
       for (const Reduction& r : loop.reductions) {
         const Node& node = graph.node(r.result.node);

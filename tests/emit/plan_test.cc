@@ -47,6 +47,7 @@ TEST(RowPlan, GroupsBecomeALoop) {
   ASSERT_EQ(plan.nests[0].rows.size(), 1u);
   EXPECT_EQ(plan.nests[0].rows[0].name, "groups");
   EXPECT_EQ(plan.nests[0].loops[0].extent, Dim("size"));
+  EXPECT_EQ(plan.nests[0].second_part, 1u) << "the statistics of several groups come first";
 }
 
 // x [tokens, groups*size] normalised as a whole, then each group by its largest magnitude.

@@ -178,7 +178,7 @@ TEST_P(RuleR, NormThenStaticQuant) {
 
 TEST_P(RuleR, NormThenGroupQuant) {
   for (bool ue8m0 : {false, true}) {
-    Case& norm = Make(fmt::format("rms_norm_per_block_quant groups=5 group_size=24 "
+    Case& norm = Make(fmt::format("rms_norm_per_block_quant groups=19 group_size=24 "
                                   "scale_ue8m0={} weight_offset=1 +weight +bias",
                                   ue8m0),
                       {40});
@@ -202,7 +202,7 @@ TEST_P(RuleR, NormThenGroupQuant) {
     EXPECT_EQ(fused, chain);
 
     Case& gated = Make(
-        fmt::format("silu_and_mul_per_block_quant groups=5 group_size=24 scale_ue8m0={}", ue8m0),
+        fmt::format("silu_and_mul_per_block_quant groups=19 group_size=24 scale_ue8m0={}", ue8m0),
         {40});
     const Bits silu = RunBits(gated);
     const std::vector<Buffer> h = Op::Find("silu_and_mul").Run({Input(gated, "x")});
@@ -266,13 +266,13 @@ TEST_P(RuleR, OtherNamesOfTheNorm) {
 }
 
 TEST_P(RuleR, GroupsAreRowsOfTheirOwn) {
-  Case& test = Make("rms_norm_gated groups=6 group_size=20", {8});
+  Case& test = Make("rms_norm_gated groups=11 group_size=20", {8});
   const Bits grouped = RunBits(test);
   std::vector<uint8_t> rows;
   const Tensor& weight = Input(test, "weight");
-  const Tensor x = Reshaped(Input(test, "x"), {8, 6, 20});
+  const Tensor x = Reshaped(Input(test, "x"), {8, 11, 20});
   for (int64_t token = 0; token < 8; ++token) {
-    for (int64_t group = 0; group < 6; ++group) {
+    for (int64_t group = 0; group < 11; ++group) {
       Tensor row = SliceOf(SliceOf(x, 0, token, token + 1), 1, group, group + 1);
       const std::vector<Buffer> y =
           Op::Find("rms_norm").Run({row, SliceOf(weight, 0, group * 20, group * 20 + 20), 1e-5});
@@ -285,7 +285,7 @@ TEST_P(RuleR, GroupsAreRowsOfTheirOwn) {
 
 TEST_P(RuleR, NormThenRope) {
   for (bool is_neox : {true, false}) {
-    for (const char* sizes : {"heads=3 head_size=80 half=20 rope_dim_offset=8 rows=19",
+    for (const char* sizes : {"heads=11 head_size=80 half=20 rope_dim_offset=8 rows=19",
                               "heads=2 head_size=128 half=64 rows=50"}) {
       Case& test =
           Make(fmt::format("rms_norm_rope {} is_neox={} weight_offset=1 +weight", sizes, is_neox),
@@ -305,9 +305,9 @@ TEST_P(RuleR, NormThenRope) {
 }
 
 TEST_P(RuleR, SplitThenNormThenRope) {
-  constexpr int64_t kTokens = 21, kHeads = 4, kKvHeads = 2, kDim = 96;
+  constexpr int64_t kTokens = 21, kHeads = 10, kKvHeads = 2, kDim = 96;
   for (bool is_neox : {true, false}) {
-    Case& test = Make(fmt::format("split_qkv_rmsnorm_rope num_heads=4 num_kv_heads=2 head_dim=96 "
+    Case& test = Make(fmt::format("split_qkv_rmsnorm_rope num_heads=10 num_kv_heads=2 head_dim=96 "
                                   "half=40 rows=30 is_neox={} +q_weight +k_weight +q_bias",
                                   is_neox),
                       {kTokens}, Layout::kRowGaps);

@@ -30,12 +30,6 @@
 //            or TotalScalar(), a float. Several may run in one pass.
 // Scratch    ScratchRow(slot, n): float row of this thread, for values kept between passes
 //
-// Short rows (heads): a row's statistic is a chain of some 100 cycles that the next row's loads do
-// not hide. Doing the first loop for 8 rows before the second one hides it, but only while the rows
-// come from L2: split_qkv_rmsnorm_rope of Qwen3-8B in bf16, two threads on Zen 4, 64 tokens
-// 73 -> 62 us, 4096 tokens 5.5 -> 5.8 ms; on a Xeon (16 threads) no gain at either size. So loops
-// are not split that way.
-//
 // Mark the kernel HWY_FLATTEN: everything above is then inlined into it and accumulators stay in
 // registers.
 //
