@@ -1,8 +1,10 @@
 #include "base/env.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace tenon {
 namespace {
@@ -33,6 +35,12 @@ std::string EnvValue(std::string_view name, std::string_view fallback) {
   }
   throw InternalError(__FILE__, __LINE__,
                       fmt::format("environment variable {} is not in the table", name));
+}
+
+bool LogsTopic(std::string_view topic) {
+  const std::vector<std::string> topics = Split(EnvValue("TENON_LOG"), ',');
+  return std::any_of(topics.begin(), topics.end(),
+                     [&](const std::string& named) { return Strip(named) == topic; });
 }
 
 std::string CacheDir() {

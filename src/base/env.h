@@ -17,6 +17,9 @@ std::span<const EnvVariable> EnvTable();
 // The value, or `fallback` when unset or empty. The name must be in the table.
 std::string EnvValue(std::string_view name, std::string_view fallback = "");
 
+// Whether $TENON_LOG names the topic.
+bool LogsTopic(std::string_view topic);
+
 // $TENON_CACHE_DIR, else $XDG_CACHE_HOME/tenon, else ~/.cache/tenon.
 std::string CacheDir();
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "backend/cpu/gemm.h"
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/targets.h"
 #include "base/env.h"
@@ -54,6 +55,11 @@ std::string InstructionSets() {
   for (cpu::Target target : cpu::SupportedTargets()) names.emplace_back(cpu::TargetName(target));
   return fmt::format("{} (this CPU has {})", cpu::TargetName(cpu::ChosenTarget()),
                      Join(names, ", "));
+}
+
+std::string Bf16Products() {
+  const std::string why = cpu::WhyNoBf16();
+  return why.empty() ? "AVX512-BF16" : fmt::format("in float32 ({})", why);
 }
 
 // What only some of Tenon needs may be missing: that is said, and is no failure.
@@ -120,6 +126,7 @@ std::vector<Finding> Examine() {
   std::vector<Finding> findings;
   findings.push_back({"version", TENON_VERSION});
   findings.push_back(Look("instruction set", InstructionSets));
+  findings.push_back(Look("bf16 products", Bf16Products));
   findings.push_back(Look("threads", [] { return std::to_string(cpu::NumThreads()); }));
   findings.push_back(Look("host compiler", HostCompilerText));
   findings.push_back(Look("CUDA driver", CudaDriver));

@@ -1,6 +1,5 @@
 #include "ops/dispatch.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "base/dtype.h"
@@ -20,11 +19,7 @@ void RunCpuRow(const Resolved& call, std::span<const Tensor> outputs) {
 constexpr Kernel kRowWise[] = {{"cpu.row", DeclinesOffCpu, RunCpuRow}};
 
 bool LogsDispatch() {
-  static const bool logs = [] {
-    const std::vector<std::string> topics = Split(EnvValue("TENON_LOG"), ',');
-    return std::any_of(topics.begin(), topics.end(),
-                       [](const std::string& topic) { return Strip(topic) == "dispatch"; });
-  }();
+  static const bool logs = LogsTopic("dispatch");
   return logs;
 }
 

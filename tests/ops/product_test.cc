@@ -39,10 +39,10 @@ INSTANTIATE_TEST_SUITE_P(op, ProductTest, ::testing::ValuesIn(kProducts),
 
 TEST_P(ProductTest, MatchesTheReferenceAtEdges) {
   constexpr int64_t kShapes[][2] = {{1, 1},   {3, 15},  {5, 16},  {31, 17}, {32, 64},
-                                    {33, 33}, {50, 31}, {65, 70}, {97, 128}};
+                                    {33, 33}, {50, 31}, {57, 66}, {65, 70}, {97, 128}};
   int number = 0;
   for (const auto& [n, k] : kShapes) {
-    for (int64_t rows : {1, 2, 3, 5, 15, 16, 17, 29, 64}) {
+    for (int64_t rows : {1, 2, 3, 5, 15, 16, 17, 29, 49, 64}) {
       for (DType storage : kStorages) {
         CaseSpec spec = Spec(rows, n, k, storage);
         if (++number % 2) spec.given.insert(bias());
@@ -69,12 +69,17 @@ TEST_P(ProductTest, StridesDoNotMatter) {
   }
 }
 
+// So many products that the rows do not fit one block.
+TEST_P(ProductTest, BlocksOfRows) { Check(Spec(33, 2, 65'600, DType::kBF16)); }
+
 TEST_P(ProductTest, EveryActivation) {
   const Param* act = FindOperator(GetParam()).op->contract().FindParam("act");
   if (act == nullptr) return;
+  constexpr std::pair<int64_t, DType> kCalls[] = {
+      {2, DType::kF32}, {30, DType::kF32}, {30, DType::kBF16}};
   for (const std::string& word : ChoiceWords(*act)) {
-    for (int64_t rows : {2, 30}) {
-      CaseSpec spec = Spec(rows, 33, 8, DType::kF32);
+    for (const auto& [rows, storage] : kCalls) {
+      CaseSpec spec = Spec(rows, 33, 8, storage);
       spec.attributes["act"] = word;
       spec.given.insert(bias());
       Check(spec);

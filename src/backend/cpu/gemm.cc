@@ -1,6 +1,10 @@
 #include "backend/cpu/gemm.h"
 
+#include <cstdio>
+
 #include "backend/cpu/gemm_parts.h"
+#include "base/dtype.h"
+#include "base/env.h"
 #include "base/error.h"
 
 namespace tenon::cpu {
@@ -13,9 +17,18 @@ struct GemmKernel {
   void (*run)(const Gemm& gemm);
 };
 constexpr GemmKernel kKernels[] = {
+    {"avx512_bf16", DeclinesBf16, RunBf16},
     {"skinny", DeclinesSkinny, RunSkinny},
     {"blocked", DeclinesBlocked, RunBlocked},
 };
+
+void LogAnswer(const Gemm& gemm, const GemmKernel& kernel, const std::string& reason) {
+  std::fputs(
+      fmt::format("tenon dispatch: product {} [{}, {}] x [{}, {}]: {}: {}\n", DTypeName(gemm.dtype),
+                  gemm.m, gemm.k, gemm.k, gemm.n, kernel.name, reason.empty() ? "yes" : reason)
+          .c_str(),
+      stderr);
+}
 
 struct ActWord {
   std::string_view word;
@@ -44,8 +57,11 @@ Act ActOf(std::string_view word) {
 
 void RunGemm(const Gemm& gemm) {
   if (gemm.batch <= 0 || gemm.m <= 0 || gemm.n <= 0) return;
+  static const bool logs = LogsTopic("dispatch");
   for (const GemmKernel& kernel : kKernels) {
-    if (kernel.declines(gemm).empty()) return kernel.run(gemm);
+    const std::string reason = kernel.declines(gemm);
+    if (logs) LogAnswer(gemm, kernel, reason);
+    if (reason.empty()) return kernel.run(gemm);
   }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "tenon/tensor.h"
@@ -57,7 +58,11 @@ struct Gemm {
   Gate gate = Gate::kNone;
 };
 
-// By the first kernel that takes the product.
+// By the first kernel that takes the product. With TENON_LOG=dispatch every answer is printed on
+// standard error.
 void RunGemm(const Gemm& gemm);
+
+// Why products of bf16 are made in float32 and not with AVX512-BF16, or empty.
+std::string WhyNoBf16();
 
 }  // namespace tenon::cpu

@@ -29,6 +29,11 @@ void FinishRow(const Gemm& gemm, int64_t batch, int64_t row, int64_t column, int
 // What the skinny kernel keeps the sums of.
 inline constexpr int64_t kMostSkinnyRows = 16;
 
+// Half a vector of rows and fewer: the skinny kernel, which copies nothing, was as fast or faster.
+inline constexpr int64_t kLeastBf16Rows = 9;
+
+void RunBf16(const Gemm& gemm);
+std::string DeclinesBf16(const Gemm& gemm);
 void RunBlocked(const Gemm& gemm);
 std::string DeclinesBlocked(const Gemm& gemm);
 void RunSkinny(const Gemm& gemm);
