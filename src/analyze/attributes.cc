@@ -224,6 +224,9 @@ Value Interpreter::Attribute(const Value& object, const std::string& name) {
     case ObjectKind::kBuiltin: {
       const auto* builtin = object.As<BuiltinObject>();
       if (name == "__name__") return NewString(builtin->name);
+      if (builtin->name == "object" && name == "__setattr__") {
+        return heap.New<BuiltinObject>("setattr", Builtins().at("setattr"));
+      }
       // dict.fromkeys, str.join used through the type.
       const NativeFunction method = ContainerMethod(builtin->name + "." + name);
       return method == nullptr ? Value() : heap.New<BuiltinObject>(name, method);

@@ -38,6 +38,14 @@ const char* KindOf(const RegistryEntry* entry) {
   return pools ? "pooling" : "text";
 }
 
+// Public drafts of this kind have one further layer; the classes of their targets do not say so.
+void OneStepOfDrafting(Interpreter& in, const Value& config) {
+  constexpr const char* kLayers = "num_nextn_predict_layers";
+  if (in.IsConfig(config) && !in.Attribute(config, kLayers).Defined()) {
+    in.SetAttribute(config, kLayers, Value::Int(1));
+  }
+}
+
 bool HasLayers(Interpreter& in, const Value& module, int depth = 0) {
   const auto* instance = module.As<InstanceObject>();
   if (instance == nullptr || depth > 4) return false;
@@ -65,6 +73,7 @@ void BuildModel(Session& s) {
                               std::nullopt, std::nullopt});
   }
   s.config_object = ConfigObject(in, s.config);
+  if (std::string_view(KindOf(s.entry)) == "draft") OneStepOfDrafting(in, s.config_object);
   AddClassValues(in, s.config_object, &s.config);
   const Value text = TextConfig(in, s.config_object);
   s.platform.facts["hidden_size"] = Attr(HiddenSize(in, text));

@@ -239,6 +239,8 @@ Value ArchitectureOf(In in, Args a) {
   return name.empty() ? Value::None() : in.NewString(name);
 }
 
+Value ModuleExists(In in, Args a) { return Value::Bool(in.Exists(Str(First(a)))); }
+
 Value ImportModule(In in, Args a) { return in.Import(Str(First(a))); }
 
 Value ConfigClassOf(In in, Args a) {
@@ -315,6 +317,7 @@ const std::unordered_map<std::string, NativeFunction>& Intrinsics() {
                                                             {"__bind__", BindArguments},
                                                             {"__fields__", Fields},
                                                             {"__config_class__", ConfigClassOf},
+                                                            {"__exists__", ModuleExists},
                                                             {"__parameters__", Parameters},
                                                             {"__architecture_of__", ArchitectureOf},
                                                             {"__import_module__", ImportModule}};

@@ -218,11 +218,18 @@ Value GetAttr(In in, Args a) {
 Value HasAttr(In in, Args a) {
   const std::string* name = Text(Second(a));
   if (name == nullptr) return in.NewUnknown("hasattr(...)");
+  // An extension that is there has its operators.
+  constexpr std::string_view kOperators = "torch.ops._";
+  const auto* external = First(a).As<ExternalObject>();
+  if (external != nullptr && external->name.starts_with(kOperators)) {
+    return Value::Bool(in.platform.Installed("vllm." + external->name.substr(10)));
+  }
+  // A package that is installed is one of the release that this vLLM asks for.
+  if (external != nullptr) return Value::Bool(true);
   try {
     const Value value = in.Attribute(First(a), *name);
     const auto* instance = First(a).As<InstanceObject>();
-    const bool open = First(a).Is(ObjectKind::kUnknown) || First(a).Is(ObjectKind::kExternal) ||
-                      (instance != nullptr && instance->open);
+    const bool open = First(a).Is(ObjectKind::kUnknown) || (instance != nullptr && instance->open);
     if (open && (value.Is(ObjectKind::kUnknown) || value.Is(ObjectKind::kExternal))) {
       return in.NewUnknown("hasattr(" + Repr(First(a)) + ", '" + *name + "')");
     }

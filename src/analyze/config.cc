@@ -253,7 +253,8 @@ void AddClassValues(Interpreter& in, const Value& object, ModelConfig* config) {
   const std::string source = instance->cls->module->file->shown();
   const char* origin = source.starts_with("vllm/") ? "vllm" : "class";
   for (const auto& [key, value] : instance->attributes) {
-    if (config->Find(key) != nullptr || key.starts_with("_") || value.IsNone()) continue;
+    const bool own = key.starts_with("_") || key == "sub_configs_defaults";
+    if (own || config->Find(key) != nullptr || value.IsNone()) continue;
     const bool plain = value.IsNumber() || Text(value) != nullptr || value.Is(ObjectKind::kList) ||
                        value.Is(ObjectKind::kDict);
     if (plain) config->Set(key, in.ToAttr(value), origin, source);

@@ -78,13 +78,22 @@ ConfigClass FromName(Interpreter& in, const std::string& architecture) {
   return {};
 }
 
+// Of several model types with this architecture, that of the language model alone.
 ConfigClass FromTables(Interpreter& in, const std::string& architecture) {
   const std::string text = AutoTable(in.tree(), "modeling_auto.py");
-  const size_t at = text.find(", \"" + architecture + "\")");
-  if (at == std::string::npos) return {};
-  const Value cls = ClassOfModelType(in, FirstString(text, at));
-  if (!IsConfigClass(cls)) return {};
-  return {cls.As<ClassObject>(), fmt::format("{}/modeling_auto.py", kAuto), LineAt(text, at)};
+  const std::string wanted = ", \"" + architecture + "\")";
+  ConfigClass first;
+  for (size_t at = text.find(wanted); at != std::string::npos; at = text.find(wanted, at + 1)) {
+    const Value cls = ClassOfModelType(in, FirstString(text, at));
+    if (!IsConfigClass(cls)) continue;
+    const ConfigClass found{cls.As<ClassObject>(), fmt::format("{}/modeling_auto.py", kAuto),
+                            LineAt(text, at)};
+    const bool composite = in.ClassAttribute(found.cls, "text_config").Defined();
+    if (!composite && first.cls != nullptr) return found;
+    if (first.cls == nullptr) first = found;
+    if (!composite) return found;
+  }
+  return first;
 }
 
 // `config: XConfig` between two bytes of a file, where X is a configuration class.
@@ -123,7 +132,8 @@ Value ClassOfModelType(Interpreter& in, const std::string& model_type) {
   if (model_type.empty()) return {};
   ModuleObject* loader = in.Module(kLoader);
   // Parsing the loader is not worth while when it does not name the type.
-  const std::string text = loader == nullptr ? "" : ReadFile(loader->path);
+  const bool has_source = loader != nullptr && !loader->path.empty();
+  const std::string text = has_source ? ReadFile(loader->path) : "";
   if (text.find("\"" + model_type + "\"") != std::string::npos ||
       text.find(" " + model_type + "=") != std::string::npos) {
     const Value table = in.ScopeValue(in.SourceScope(loader), "_CONFIG_REGISTRY");

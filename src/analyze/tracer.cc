@@ -109,7 +109,10 @@ void Tracer::BeginModule(const InstanceObject* module) {
   modules.push_back(module);
   if (current_layer_ >= 0 || !recording) return;
   const InstanceObject* parent = module->parent;
-  if (parent == nullptr || parent->cls->name != "ModuleList" || !IsNumber(module->name)) return;
+  if (parent == nullptr ||
+      (parent->cls->name != "ModuleList" && parent->cls->name != "ModuleDict") ||
+      !IsNumber(module->name))
+    return;
   current_layer_ = static_cast<int>(layers.size());
   layer_depth_ = modules.size();
   layers.push_back({module, std::stoi(module->name), ops.size(), ops.size()});

@@ -71,7 +71,8 @@ def parts(owner, hf_config, text_config, sets, model):
         model="model",
         tokenizer="model",
         quantization=None,
-        multimodal_config=blank("multimodal.MultiModalConfig", "multimodal_config") if multimodal else None,
+        multimodal_config=blank("multimodal.MultiModalConfig", "multimodal_config", limit_per_prompt={})
+        if multimodal else None,
         pooler_config=blank("pooler.PoolerConfig", "pooler_config", **pooler) if pooling else None,
         runner_type="pooling" if pooling else "generate",
         is_encoder_decoder=getattr(hf_config, "is_encoder_decoder", False),

@@ -4,6 +4,7 @@
 the canonical operator of its row.
 """
 
+from tenon.config import current
 from vllm.v1.attention.selector import get_attn_backend
 
 
@@ -283,14 +284,22 @@ class Impl:
     supports_quant_query_input = False
 
 
+def register(layer):
+    """Where custom operators look the layer up."""
+    if current.value is not None:
+        current.value.compilation_config.static_forward_context[layer.prefix] = layer
+
+
 class Attention(Layer):
     def setup(self):
+        register(self)
         if self.num_kv_heads is None:
             self.num_kv_heads = self.num_heads
         self.head_size_v = getattr(self, "head_size_v", None) or self.head_size
         self.sliding_window = getattr(self, "per_layer_sliding_window", None)
         self.layer_name = self.prefix
         self.impl = Impl()
+        self.kv_cache_dtype = "auto"
         self.attn_backend = get_attn_backend()
 
     def forward(self, query, key, value, *args, **kwargs):
@@ -320,8 +329,10 @@ class Attention(Layer):
 
 class MLAAttention(Layer):
     def setup(self):
+        register(self)
         self.layer_name = self.prefix
         self.impl = Impl()
+        self.kv_cache_dtype = "auto"
         self.use_pcp = False
 
     def forward(self, q, kv_c_normed, k_pe, output_shape=None, **kwargs):

@@ -27,6 +27,10 @@ class Module:
     def register_module(self, name, module):
         setattr(self, name, module)
 
+    @property
+    def _modules(self):
+        return __children__(self)
+
     def children(self):
         return list(__children__(self).values())
 

@@ -53,7 +53,8 @@ class PretrainedConfig:
     def read_rope(self, kwargs):
         """rope_theta and rope_scaling of older files, in the form that all models read."""
         rest = dict(kwargs)
-        rope = rest.pop("rope_scaling", None) or self.rope_parameters or {}
+        own = self.__dict__
+        rope = rest.pop("rope_scaling", None) or own.get("rope_parameters") or own.get("rope_scaling") or {}
         theta = rest.pop("rope_theta", getattr(self, "rope_theta", self.default_theta))
         factor = rest.pop("partial_rotary_factor", getattr(self, "partial_rotary_factor", None))
         kinds = [value for value in rope.values() if isinstance(value, dict)]
@@ -70,6 +71,12 @@ class PretrainedConfig:
 
     def standardize_rope_params(self):
         self.read_rope({})
+
+    def validate_rope(self, *args, **kwargs):
+        pass
+
+    def validate_layer_type(self, *args, **kwargs):
+        pass
 
     def __getattr__(self, name):
         names = type(self).attribute_map

@@ -4,10 +4,13 @@ from tenon.config import current
 class ForwardContext:
     attn_metadata = None
     virtual_engine = 0
-    no_compile_layers = {}
     dp_metadata = None
     remaining_moe_layers = None
     additional_kwargs = {}
+
+    @property
+    def no_compile_layers(self):
+        return current.value.compilation_config.static_forward_context
 
 
 context = ForwardContext()

@@ -8,11 +8,18 @@ def FusedMoEFactory(*args, **kwargs):
         "vllm.model_executor.layers.fused_moe.layer.FusedMoEFactory", args, kwargs))
 
 
+class MoEConfig:
+    def __init__(self, runner):
+        self.hidden_dim = runner.hidden_size
+        self.num_experts = runner.num_experts
+
+
 class MoERunner(Module):
     def __init__(self, given):
         for name, value in given.items():
             setattr(self, name, value)
         self.layer_name = given.get("prefix", "")
+        self.moe_config = MoEConfig(self)
         tp = __option__("tp")
         self.tp_size = tp
         inter = self.intermediate_size // tp

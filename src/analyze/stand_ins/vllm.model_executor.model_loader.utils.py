@@ -11,6 +11,12 @@ def get_model_architecture(model_config):
             if not module.startswith("vllm."):
                 module = "vllm.model_executor.models." + module
             return getattr(__import_module__(module), cls), name
+    # A configuration without architectures, of a model that Transformers does not know.
+    wanted = str(model_config.hf_config.model_type).replace("_", "").replace("-", "").lower()
+    for name in _VLLM_MODELS:
+        if name.lower() == wanted + "forcausallm":
+            model_config.hf_config.architectures = [name]
+            return get_model_architecture(model_config)
     raise ValueError("no registered architecture for " + str(model_config.hf_config.model_type))
 
 

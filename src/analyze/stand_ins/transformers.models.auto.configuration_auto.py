@@ -1,0 +1,1 @@
+from transformers import AutoConfig, CONFIG_MAPPING
