@@ -80,6 +80,12 @@ def _softmax_int(x, dim, dtype=None):
     return _softmax_of("softmax_batch_invariant", x, dim, dtype)
 
 
+def _mean(x, dim, keepdim=False, *, dtype=None):
+    if x.dtype not in _FLOATS or (dtype is not None and dtype not in _FLOATS):
+        return NotImplemented
+    return torch.ops.tenon.mean_batch_invariant(x, dim or [], keepdim, dtype)
+
+
 _OVERRIDES = {
     "mm": ("mm.out", _mm),
     "addmm": ("addmm.out", _addmm),
@@ -89,6 +95,7 @@ _OVERRIDES = {
     "_softmax": ("_softmax.out", _softmax),
     "_log_softmax": ("_log_softmax.out", _log_softmax),
     "softmax.int": ("softmax.int_out", _softmax_int),
+    "mean.dim": ("mean.out", _mean),
 }
 
 
@@ -117,8 +124,9 @@ def _out(function, original):
 
 
 def enable_batch_invariant_mode():
-    """From now on aten's mm, addmm, bmm, matmul, linear, softmax and log_softmax on the CPU add in
-    an order that depends on the summed extent alone. For inference: there are no derivatives."""
+    """From now on aten's mm, addmm, bmm, matmul, linear, softmax, log_softmax and mean on the CPU
+    add in an order that depends on the summed extent alone. For inference: there are no
+    derivatives."""
     global _library
     if _library is not None:
         return

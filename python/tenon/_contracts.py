@@ -55,6 +55,8 @@ class Out:
     shape: Shape
     like: str = ""  # has the shape of this argument; [0] when that is not there
     dtype_from: str = ""  # the argument that gives the element type
+    reduces: str = ""  # the result lacks the axes of `like` that this int_list names, or
+    keeps: str = ""  # has them as 1 when this bool is true
     each: str = ""  # one result for each number of this int_list, a size called <list>_each
     column_major_when: str = ""  # the argument that makes the last axis the outermost in memory
     column_multiple: int = 1  # its stride is a multiple of this

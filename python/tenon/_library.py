@@ -166,7 +166,10 @@ def tensor(address, device_type, device_index, dtype, shape, strides):
 def infer(name, arguments, count):
     """[(shape, DLPack's code and width, strides)] of a call's results; RuntimeError when it is refused."""
     specs = (Spec * 8)()
-    found = load().tenon_infer(find(name), arguments, count, specs, 8)
+    found = load().tenon_infer(find(name), arguments, count, specs, len(specs))
+    if found > len(specs):  # a list of results
+        specs = (Spec * found)()
+        found = load().tenon_infer(find(name), arguments, count, specs, found)
     if found < 0:
         raise error()
     return [

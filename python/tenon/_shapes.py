@@ -58,6 +58,7 @@ def _expression(text):
 class _Solver:
     def __init__(self, contract, shapes, values):
         self.contract = contract
+        self.values = values
         self.shapes = dict(shapes)  # of the tensors that are there
         self.sizes = {}
         self.moved = None  # number of the axis that the contract sees last
@@ -153,7 +154,16 @@ class _Solver:
                         self.sizes[solution[0]] = solution[1]
                         progress = True
 
+    def _reduced(self, out, shape):
+        named = {axis % max(len(shape), 1) for axis in self.values[out.reduces]}
+        named = named or set(range(len(shape)))
+        if self.values[out.keeps]:
+            return [1 if axis in named else size for axis, size in enumerate(shape)]
+        return [size for axis, size in enumerate(shape) if axis not in named]
+
     def result(self, out, given, each=None):
+        if out.reduces:
+            return self._reduced(out, list(given[out.like]))
         if out.like:
             return list(given[out.like]) if out.like in given else [0]
         lead = self.lead if out.shape.lead else []
@@ -201,6 +211,8 @@ def storage_type(contract, dtypes, values, dtype_name):
     storage = next(
         (dtypes[p.name] for p in contract.params if p.elem == "T" and p.name in dtypes), "float32"
     )
+    if storage.startswith(("int", "bool")):  # read as float32
+        storage = "float32"
     for param in contract.params:
         if param.casts and values[param.name] is not None:
             storage = dtype_name(values[param.name])

@@ -77,7 +77,7 @@ struct Param {
   bool sections = false;         // [3, tokens], or [tokens] for three times the same: seen as
                                  // [tokens, 3]
   bool may_be_empty = false;     // any of its axes may have size 0
-  bool any_dtype = false;        // a function reads it, whatever its type
+  bool any_dtype = false;        // a function reads it, whatever its type; T of integers is f32
   bool or_float8 = false;        // T may be f8e4m3
   bool first_last = false;       // its first axis is the one that the body sees last
   bool broadcasts = false;       // its leading axes may be fewer, or 1: expanded as numpy does;
@@ -173,10 +173,19 @@ struct OutParam {
     return *this;
   }
   std::string only_with;  // [..., 0], and not computed, unless this bool attribute is true
+  // Lacks the axes of `like` that this int list names (all when it is empty), or has them as 1 when
+  // the bool `keeps` is true.
+  std::string reduces;
+  std::string keeps;
   // One result for each number of the int list, which its shape knows as <list>_each.
   std::string each;
 
   OutParam& Each(std::string list) { return each = std::move(list), *this; }
+  OutParam& Reduces(std::string list, std::string keep) {
+    reduces = std::move(list);
+    keeps = std::move(keep);
+    return *this;
+  }
   OutParam& OnlyWith(std::string attribute) { return only_with = std::move(attribute), *this; }
   OutParam& ErrorScale(std::string input) { return error_scale = std::move(input), *this; }
   OutParam& Like(std::string input) { return like = std::move(input), *this; }

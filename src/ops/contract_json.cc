@@ -104,6 +104,10 @@ Json OutJson(const OutParam& out) {
   Json json = {
       {"name", out.name}, {"elem", ElemName(out.elem)}, {"shape", ShapesJson({out.shape})[0]}};
   if (!out.like.empty()) json["like"] = out.like;
+  if (!out.reduces.empty()) {
+    json["reduces"] = out.reduces;
+    json["keeps"] = out.keeps;
+  }
   if (!out.each.empty()) json["each"] = out.each;
   if (!out.dtype_from.empty()) json["dtype_from"] = out.dtype_from;
   if (!out.column_major_when.empty()) {

@@ -28,6 +28,7 @@ void CheckLayout(const Resolved& call, const BoundOutput& output, const Tensor& 
 
 Tensor ResultView(const Resolved& call, const BoundOutput& output, const Tensor& result) {
   const OutParam& param = *output.param;
+  if (!param.reduces.empty()) return result;
   const Shape* shape = &param.shape;
   if (!param.like.empty()) {
     const BoundInput& like = *call.FindInput(param.like);

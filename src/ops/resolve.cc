@@ -9,6 +9,7 @@
 #include "ops/alias.h"
 #include "ops/argument_text.h"
 #include "ops/list_sizes.h"
+#include "ops/reduced_axes.h"
 #include "ops/solve.h"
 
 namespace tenon::ops {
@@ -195,6 +196,8 @@ class Resolver {
     for (const BoundInput& input : call_.inputs) {
       if (!input.present || !(input.param->elem == ir::Elem::Storage())) continue;
       const DType dtype = input.tensor.dtype;
+      storage_from_ = input.param;
+      if (input.param->any_dtype && !IsFloat(dtype)) break;  // T is f32
       const bool is_float8 = input.param->or_float8 && dtype == DType::kF8E4M3;
       TENON_CHECK(
           is_float8 || dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16,
@@ -202,7 +205,6 @@ class Resolver {
           input.param->or_float8 ? "" : "or ", input.param->or_float8 ? " or f8e4m3" : "",
           DTypeName(dtype));
       call_.storage = dtype;
-      storage_from_ = input.param;
       break;
     }
     for (const Param& param : contract_.params()) {
@@ -311,6 +313,12 @@ class Resolver {
       const auto shape = like->tensor.shape();
       output.spec.shape = {shape.begin(), shape.end()};
       if (output.none) output.spec.shape = {0};
+      if (!out.reduces.empty()) {
+        const auto& list = std::get<std::vector<int64_t>>(call_.attributes.at(out.reduces));
+        output.spec.shape =
+            ReducedShape(shape, NamedAxes(name_, out.reduces, list, like->tensor.rank),
+                         FlagOf(call_, out.keeps));
+      }
     } else {
       if (out.shape.lead) output.spec.shape = call_.lead;
       for (const ir::Axis& axis : out.shape.axes) {

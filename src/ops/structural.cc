@@ -53,6 +53,7 @@ const KernelTable& Table() {
       {"maybe_all_gather_and_maybe_unpad",
        {{"cpu.group", DeclinesOffCpu, comm::RunAllGatherUnpad}}},
       {"maybe_pad_and_reduce", {{"cpu.group", DeclinesOffCpu, comm::RunPadReduce}}},
+      {"mean_batch_invariant", {{"cpu.sums", DeclinesOffCpu, norm::RunMeanBatchInvariant}}},
       {"merged_linear", {{"cpu.product", DeclinesOffCpu, linear::RunSplitLinear}}},
       {"norm_gated_mlp", {{"cpu.product", DeclinesOffCpu, linear::RunNormGatedMlp}}},
       {"oproj_row_parallel_linear",

@@ -55,6 +55,10 @@ void RunW8a8DynamicLinear(const Resolved& call, std::span<const Tensor> outputs)
 void RunWeightPrefetch(const Resolved& call, std::span<const Tensor> outputs);
 }  // namespace linear
 
+namespace norm {
+void RunMeanBatchInvariant(const Resolved& call, std::span<const Tensor> outputs);
+}
+
 namespace rope {
 void RunSplitQkvTpRmsNormRope(const Resolved& call, std::span<const Tensor> outputs);
 }

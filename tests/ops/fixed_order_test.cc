@@ -241,5 +241,31 @@ TEST(Products, SumsOfNothingAreZeros) {
   EXPECT_THAT(ValuesOf(op.Run({x, w, bias})[0].tensor()), ::testing::ElementsAre(1, 2, 3, 1, 2, 3));
 }
 
+// Rows, columns and copies add in the order of the scalar reference.
+TEST(Means, KernelsReturnTheBitsOfTheirReference) {
+  int number = 0;
+  for (const std::vector<int64_t>& shape : std::vector<std::vector<int64_t>>{
+           {}, {0}, {1}, {700}, {3, 0}, {0, 3}, {130, 5}, {5, 130}, {2, 67, 33}, {2, 3, 1, 65}}) {
+    for (int named = 0; named < 1 << shape.size(); ++named) {
+      std::vector<int64_t> dim;
+      for (size_t axis = 0; axis < shape.size(); ++axis) {
+        if (named >> axis & 1) dim.push_back(static_cast<int64_t>(axis));
+      }
+      for (Layout layout : kLayouts) {
+        CaseSpec spec;
+        spec.op = "mean_batch_invariant";
+        spec.lead = shape;
+        spec.storage = kStorages[++number % 3];
+        spec.layout = layout;
+        spec.attributes = {{"dim", dim}, {"keepdim", number % 2 == 0}};
+        SCOPED_TRACE(CaseText(spec));
+        Case test(spec);
+        RunKernel(test);
+        EXPECT_EQ(DeviationFromReference(test), "");
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tenon::ops

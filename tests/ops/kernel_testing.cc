@@ -150,6 +150,8 @@ void Choose(const Contract& contract, const Choices& choices, CaseSpec& spec) {
     }
     if (param.name == "output_sizes") {
       spec.attributes[param.name] = std::vector<int64_t>{3, 0, 2};
+    } else if (param.name == "dim" && param.kind == AttrKind::kIntList) {
+      spec.attributes[param.name] = std::vector<int64_t>{0};
     } else if (param.name == "shard_sizes") {
       spec.attributes[param.name] = std::vector<int64_t>{12};
     } else if (param.name == "shard_indices") {

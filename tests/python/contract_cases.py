@@ -80,7 +80,8 @@ def call(values, contract):
 
 def _attribute(param, everything):
     if param.name in FIXED:
-        return FIXED[param.name]
+        fixed = FIXED[param.name]
+        return [fixed] if param.kind == "int_list" and isinstance(fixed, int) else fixed
     if param.kind == "bool":
         default = False if param.default is _contracts.REQUIRED else param.default
         return (not default) if everything else default

@@ -42,6 +42,10 @@ CALLS = {
     "linear": lambda x, w, b: F.linear(x, w, b),
     "softmax": lambda x, w, b: F.softmax(x, -1),
     "log_softmax": lambda x, w, b: F.log_softmax(x, -1),
+    "mean": lambda x, w, b: x.mean(-1, keepdim=True),
+    "mean.out": lambda x, w, b: out_form(torch.mean)(x, [-1])[:, None],
+    "mean of columns": lambda x, w, b: x.t().contiguous().mean(0)[:, None],
+    "mean of matrices": lambda x, w, b: x.view(-1, 10, 20).mean((1, 2))[:, None],
     "softmax in float32": lambda x, w, b: F.softmax(x, -1, dtype=torch.float32),
 }
 
@@ -71,11 +75,53 @@ def test_values_are_those_of_pytorch(call, dtype):
     torch.testing.assert_close(got.double(), expected.double(), rtol=tolerance, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dim", [[], [0], [1], [2], [-1, 0], [0, 1], [2, 1], [2, 0, 1]])
+def test_means_are_those_of_pytorch(dim, dtype):
+    mean = torch.ops.tenon.mean_batch_invariant
+    x = tensor(5, 131, 70, dtype=dtype)
+    dense = mean(x, dim)
+    tolerance = {torch.float32: 1e-5, torch.float16: 1e-3, torch.bfloat16: 8e-3}[dtype]
+    expected = x.double().mean(dim or None)
+    torch.testing.assert_close(dense.double(), expected, rtol=tolerance, atol=1e-5)
+    assert torch.equal(mean(x, dim, True), x.mean(dim or (0, 1, 2), True).copy_(mean(x, dim, True)))
+    for turned in (x.transpose(0, 1).contiguous().transpose(0, 1), x.mT.contiguous().mT):
+        assert torch.equal(mean(turned, dim), dense)
+    wide = torch.zeros(5, 131, 143, dtype=dtype)[..., 1:141:2].copy_(x)
+    assert torch.equal(mean(wide, dim), dense)
+    in_float = mean(x, dim, dtype=torch.float32)
+    assert in_float.dtype == torch.float32 and torch.equal(in_float.to(dtype), dense)
+
+
+def test_means_of_integers_of_nothing_and_of_a_number():
+    mean = torch.ops.tenon.mean_batch_invariant
+    for dtype in (torch.int8, torch.int32, torch.int64, torch.bool):
+        x = torch.arange(24).view(4, 6).remainder(5).to(dtype)
+        expected = x.double().mean(0)
+        assert torch.equal(mean(x, [0]), expected.float())
+        assert torch.equal(mean(x, [0], dtype=torch.bfloat16), expected.bfloat16())
+    assert mean(torch.ones(3, 0), [1]).isnan().all()
+    assert mean(torch.ones(3, 0), [0]).shape == (0,)
+    assert mean(torch.ones(0), []).isnan()
+    assert torch.equal(mean(torch.tensor(2.5), [0]), torch.tensor(2.5))
+    assert torch.equal(mean(torch.full((49,), 0.3), [0]), torch.tensor(0.3))
+    for dim, text in (
+        [[2], "dim must be in [-2, 1] for 2 axes, got 2"],
+        [[0, -2], "dim must name each axis once, got [0, -2]"],
+    ):
+        with pytest.raises(RuntimeError) as refused:
+            mean(torch.ones(2, 3), dim)
+        assert str(refused.value) == f"mean_batch_invariant: {text}"
+
+
 def test_other_types_are_left_to_pytorch(mode):
     a = torch.arange(6).view(2, 3)
     assert torch.equal(torch.mm(a, a.t()), torch.tensor([[5, 14], [14, 50]]))
     b = tensor(3, 4).double()
     assert torch.matmul(b, b.t()).dtype == torch.float64
+    assert torch.mean(b, 0).dtype == torch.float64
+    with pytest.raises(RuntimeError, match="could not infer output dtype"):
+        torch.mean(a, 0)
 
 
 def test_the_mode_ends():
