@@ -218,10 +218,14 @@ Value BoundArguments(In in, Args a) {
   const size_t dot = dotted.rfind('.');
   auto* dict = in.heap.New<DictObject>();
   ModuleObject* module = in.Module(dotted.substr(0, dot));
-  const Value function =
+  Value function =
       module == nullptr ? Value() : in.ScopeValue(in.SourceScope(module), dotted.substr(dot + 1));
   Arguments arguments;
   arguments.positional = in.Iterate(a.positional.at(1));
+  if (auto* cls = function.As<ClassObject>()) {
+    function = in.ClassAttribute(cls, "__init__");
+    arguments.positional.insert(arguments.positional.begin(), Value::None());
+  }
   for (const auto& [key, value] : a.positional.at(2).As<DictObject>()->table.entries) {
     arguments.keywords.emplace_back(Str(key), value);
   }

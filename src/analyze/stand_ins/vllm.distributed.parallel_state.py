@@ -1,6 +1,19 @@
 """One pipeline stage, rank 0 of a tensor-parallel group, everything else of size one."""
 
 
+class ProcessGroup:
+    """torch's: rank and size are methods."""
+
+    def __init__(self, size):
+        self.ranks = size
+
+    def rank(self):
+        return 0
+
+    def size(self):
+        return self.ranks
+
+
 class Group:
     def __init__(self, size):
         self.world_size = size
@@ -12,8 +25,8 @@ class Group:
         self.ranks = list(range(size))
         self.is_first_rank = True
         self.is_last_rank = True
-        self.device_group = self
-        self.cpu_group = self
+        self.device_group = ProcessGroup(size)
+        self.cpu_group = self.device_group
         self.unique_name = "group"
 
     def size(self):

@@ -3,9 +3,11 @@
 from torch.nn import Module
 
 
+SOURCE = "vllm.model_executor.layers.fused_moe.layer."
+
+
 def FusedMoEFactory(*args, **kwargs):
-    return MoERunner(__arguments__(
-        "vllm.model_executor.layers.fused_moe.layer.FusedMoEFactory", args, kwargs))
+    return Runner(__arguments__(SOURCE + "FusedMoEFactory", args, kwargs))
 
 
 class MoEConfig:
@@ -14,7 +16,7 @@ class MoEConfig:
         self.num_experts = runner.num_experts
 
 
-class MoERunner(Module):
+class Runner(Module):
     def __init__(self, given):
         for name, value in given.items():
             setattr(self, name, value)
@@ -109,3 +111,13 @@ class MoERunner(Module):
 
 def first(result):
     return result[0] if isinstance(result, tuple) else result
+
+
+class FusedMoE(Runner):
+    """Of releases where the layer is a class."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(__arguments__(SOURCE + "FusedMoE", args, kwargs))
+
+    def weight_loader(self, *args, **kwargs):
+        pass
