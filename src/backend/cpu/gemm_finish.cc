@@ -120,18 +120,27 @@ void AddBias(const Gemm& gemm, int64_t column, bool up, size_t count, float* sum
   }
 }
 
+HWY_INLINE void CopyVectors(const float* from, size_t count, float* HWY_RESTRICT to) {
+  for (size_t i = 0; i < count; i += kLanes) hn::Store(hn::LoadU(DF(), from + i), DF(), to + i);
+}
+
 HWY_FLATTEN void Finish(const Gemm& gemm, int64_t batch, int64_t row, int64_t column, size_t count,
                         const float* given, const float* given_up) {
-  alignas(64) float sums[kFinishColumns] = {};
-  alignas(64) float up[kFinishColumns] = {};
-  std::memcpy(sums, given, count * sizeof(float));
+  void* const to = const_cast<char*>(At(gemm.c, gemm.dtype, batch, row, column));
+  if (gemm.bias == nullptr && gemm.act == Act::kNone && gemm.gate == Gate::kNone &&
+      gemm.residual.data == nullptr) {
+    return Write(gemm.dtype, given, gemm.c.column, count, to);
+  }
+  alignas(64) float sums[kFinishColumns];
+  alignas(64) float up[kFinishColumns];
+  CopyVectors(given, count, sums);
   if (gemm.bias != nullptr) AddBias(gemm, column, false, count, sums);
   if (gemm.gate == Gate::kNone) {
     if (gemm.act != Act::kNone) {
       Activate(gemm.act, sums, count, [](VF x, size_t) HWY_ATTR { return x; });
     }
   } else {
-    std::memcpy(up, given_up, count * sizeof(float));
+    CopyVectors(given_up, count, up);
     if (gemm.bias != nullptr) AddBias(gemm, column, true, count, up);
     if (gemm.act == Act::kSwigluOai) {
       Activate(gemm.act, sums, count, [&](VF x, size_t i) HWY_ATTR {
@@ -156,8 +165,7 @@ HWY_FLATTEN void Finish(const Gemm& gemm, int64_t batch, int64_t row, int64_t co
       hn::StoreU(hn::Add(hn::LoadU(DF(), sums + i), hn::LoadU(DF(), up + i)), DF(), sums + i);
     }
   }
-  Write(gemm.dtype, sums, gemm.c.column, count,
-        const_cast<char*>(At(gemm.c, gemm.dtype, batch, row, column)));
+  Write(gemm.dtype, sums, gemm.c.column, count, to);
 }
 
 }  // namespace

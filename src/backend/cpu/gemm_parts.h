@@ -21,16 +21,14 @@ inline const char* At(const MatrixView& view, DType dtype, int64_t batch, int64_
 }
 
 // Bias, activation, gate and residual for sums of row `row` and columns [column, column + count),
-// rounded and stored. `up` has the second sums of a gate. count <= kFinishColumns.
+// rounded and stored. `up` has the second sums of a gate. count <= kFinishColumns; both are
+// readable up to the next multiple of the vector length.
 inline constexpr int64_t kFinishColumns = 64;
 void FinishRow(const Gemm& gemm, int64_t batch, int64_t row, int64_t column, int64_t count,
                const float* sums, const float* up);
 
 // What the skinny kernel keeps the sums of.
 inline constexpr int64_t kMostSkinnyRows = 16;
-
-// Half a vector of rows and fewer: the skinny kernel, which copies nothing, was as fast or faster.
-inline constexpr int64_t kLeastBf16Rows = 9;
 
 void RunBf16(const Gemm& gemm);
 std::string DeclinesBf16(const Gemm& gemm);
