@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/dtype.h"
 #include "tenon/tensor.h"
 
 namespace tenon::ops {
@@ -13,6 +14,23 @@ bool IsContiguous(const Tensor& view);
 
 // [..., n] as [rows, n], or nothing where the rows have no common stride.
 std::optional<Tensor> AsMatrix(const Tensor& view);
+
+// The last `rank` axes, at index `lead` of those before them in row-major order.
+inline Tensor LastAxes(const Tensor& view, int rank, int64_t lead) {
+  Tensor part = view;
+  int64_t offset = 0;
+  for (int axis = view.rank - rank - 1; axis >= 0; --axis) {
+    offset += lead % view.sizes[axis] * view.strides[axis];
+    lead /= view.sizes[axis];
+  }
+  part.data = view.ptr<char>() + offset * ItemSize(view.dtype);
+  part.rank = rank;
+  for (int i = 0; i < rank; ++i) {
+    part.sizes[i] = view.size(i - rank);
+    part.strides[i] = view.stride(i - rank);
+  }
+  return part;
+}
 
 // Calls fn(offset in elements) for every element in row-major order.
 template <typename Fn>

@@ -1,7 +1,7 @@
 #include "ops/linear/batch_invariant.h"
 
-#include "base/dtype.h"
 #include "ops/linear/fixed_order.h"
+#include "ops/strided.h"
 
 namespace tenon::ops::linear {
 namespace {
@@ -9,23 +9,6 @@ namespace {
 void Transpose(Tensor& matrix) {
   std::swap(matrix.sizes[0], matrix.sizes[1]);
   std::swap(matrix.strides[0], matrix.strides[1]);
-}
-
-// The last two axes, at index `batch` of those before them.
-Tensor MatrixAt(const Tensor& view, int64_t batch) {
-  Tensor matrix = view;
-  int64_t offset = 0;
-  for (int axis = view.rank - 3; axis >= 0; --axis) {
-    offset += batch % view.sizes[axis] * view.strides[axis];
-    batch /= view.sizes[axis];
-  }
-  matrix.data = view.ptr<char>() + offset * ItemSize(view.dtype);
-  matrix.rank = 2;
-  for (int i = 0; i < 2; ++i) {
-    matrix.sizes[i] = view.size(i - 2);
-    matrix.strides[i] = view.stride(i - 2);
-  }
-  return matrix;
 }
 
 std::vector<std::vector<float>> AllRows(const Tensor& matrix) {
@@ -62,7 +45,7 @@ std::vector<Product> ProductsOf(const Resolved& call, const Tensor& y) {
   for (int axis = 0; axis < y.rank - 2; ++axis) batches *= y.sizes[axis];
   std::vector<Product> products;
   for (int64_t i = 0; i < batches; ++i) {
-    products.push_back({MatrixAt(a, i), MatrixAt(b, i), MatrixAt(y, i)});
+    products.push_back({LastAxes(a, 2, i), LastAxes(b, 2, i), LastAxes(y, 2, i)});
     Transpose(products.back().b);
   }
   return products;

@@ -2,6 +2,7 @@
 
 #include "base/dtype.h"
 #include "ops/registry.h"
+#include "ops/strided.h"
 
 namespace tenon::ops::linear {
 
@@ -22,22 +23,6 @@ Conv3d::Conv3d(const Resolved& call)
     const int64_t reach = dilation[axis] * (kernel[axis] - 1);
     out[axis] = (size[axis] + 2 * padding[axis] - reach - 1) / stride[axis] + 1;
   }
-}
-
-Tensor Volume(const Tensor& tensor, int64_t batch) {
-  Tensor volume = tensor;
-  int64_t offset = 0;
-  for (int axis = tensor.rank - 5; axis >= 0; --axis) {
-    offset += batch % tensor.sizes[axis] * tensor.strides[axis];
-    batch /= tensor.sizes[axis];
-  }
-  volume.data = tensor.ptr<char>() + offset * ItemSize(tensor.dtype);
-  volume.rank = 4;
-  for (int i = 0; i < 4; ++i) {
-    volume.sizes[i] = tensor.size(i - 4);
-    volume.strides[i] = tensor.stride(i - 4);
-  }
-  return volume;
 }
 
 namespace {
@@ -78,8 +63,8 @@ void Compute(const Resolved& call, std::span<const Tensor> outputs) {
   const Tensor& weight = call.inputs[1].view;
   const BoundInput& bias = call.inputs[2];
   for (int64_t batch = 0; batch < conv.batches; ++batch) {
-    const Tensor x = Volume(call.inputs[0].tensor, batch);
-    const Tensor y = Volume(outputs[0], batch);
+    const Tensor x = LastAxes(call.inputs[0].tensor, 4, batch);
+    const Tensor y = LastAxes(outputs[0], 4, batch);
     for (int64_t channel = 0; channel < y.sizes[0]; ++channel) {
       for (int64_t position = 0; position < conv.positions(); ++position) {
         const int64_t at[3] = {position / (conv.out[1] * conv.out[2]),

@@ -111,7 +111,7 @@ class Convolution {
     const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 14) / std::max<int64_t>(gemm_.k, 1));
     cpu::ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const Tensor x = Volume(x_, (first + i) / conv_.positions());
+        const Tensor x = LastAxes(x_, 4, (first + i) / conv_.positions());
         const int64_t position = (first + i) % conv_.positions();
         if (ItemSize(x.dtype) == 2) {
           CopyPatch(conv_, x, group, position, patches.ptr<uint16_t>() + i * gemm_.k);
@@ -138,7 +138,7 @@ class Convolution {
       // As many rows as one product can write: those of a batch, or all when each batch has one.
       const bool apart = positions == 1 && dense;
       const int64_t rows = apart ? count : std::min(positions - within, first + count - row);
-      const Tensor y = Volume(y_, row / positions);
+      const Tensor y = LastAxes(y_, 4, row / positions);
       gemm_.m = rows;
       gemm_.a = patches;
       gemm_.a.data = static_cast<const char*>(patches.data) + (row - first) * patches.row * item;

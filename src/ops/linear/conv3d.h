@@ -26,7 +26,4 @@ struct Conv3d {
   }
 };
 
-// Index `batch` of the leading axes: [channels, depth, height, width].
-Tensor Volume(const Tensor& tensor, int64_t batch);
-
 }  // namespace tenon::ops::linear
