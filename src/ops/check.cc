@@ -1,5 +1,7 @@
 #include "ops/check.h"
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "base/dtype.h"
@@ -36,6 +38,15 @@ std::string DeviationFromReference(const Case& test) {
       const Magnitudes magnitudes = ProductMagnitudes(fresh.call());
       tolerance =
           ProductTolerance(outputs[i].dtype, 1, magnitudes.of_all[i], magnitudes.of_last[i]);
+    }
+    if (const auto& within = call.outputs[i].param->within) {
+      const double share = outputs[i].dtype == DType::kF32 ? within->first : within->second;
+      double largest = 0;
+      for (int64_t k = 0; k < expected[i].numel(); ++k) {
+        largest = std::max(largest, std::abs(expected[i].Value(k)));
+      }
+      tolerance = {share, share};
+      tolerance.scales = {largest};
     }
     if (const std::string& scale = call.outputs[i].param->error_scale; !scale.empty()) {
       const Tensor& input = fresh.call().FindInput(scale)->view;

@@ -78,6 +78,7 @@ struct Param {
                                  // [tokens, 3]
   bool may_be_empty = false;     // any of its axes may have size 0
   bool any_dtype = false;        // a function reads it, whatever its type; T of integers is f32
+  bool has_view = true;          // false: a function reads the tensor in each of its shapes
   bool or_float8 = false;        // T may be f8e4m3
   bool first_last = false;       // its first axis is the one that the body sees last
   bool broadcasts = false;       // its leading axes may be fewer, or 1: expanded as numpy does;
@@ -137,6 +138,7 @@ struct Param {
   Param& FirstRows() { return first_rows = outside_body = true, *this; }
   Param& Sections() { return sections = true, *this; }
   Param& AnyDType() { return any_dtype = true, *this; }
+  Param& WithoutView() { return has_view = false, *this; }
   Param& OrFloat8() { return or_float8 = true, *this; }
   Param& FirstLast() { return first_last = true, *this; }
   Param& MayBeEmpty() { return may_be_empty = true, *this; }
@@ -157,6 +159,11 @@ struct OutParam {
   std::vector<ir::Axis> axes;  // as the body gives it
   std::string like;            // the shape is that of this input, whatever its alternative was;
                                // [0] when it is optional and not there
+
+  // Of a function whose kernel rounds in other places: the error allowed, relative to the largest
+  // element, in f32 and in narrower types.
+  std::optional<std::pair<double, double>> within;
+  OutParam& Within(double f32, double narrow) { return within = {f32, narrow}, *this; }
 
   std::string error_scale;  // absolute errors are relative to this input's element; the reason
                             // stands in the contract

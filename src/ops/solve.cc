@@ -55,7 +55,7 @@ class ShapeSolver {
       if (input.present) CheckInput(input);
     }
     for (BoundInput& input : call_.inputs) {
-      if (!input.present) continue;
+      if (!input.present || !input.param->has_view) continue;
       input.view = BodyView(input.view, LeadRank(*input.param),
                             input.param->shapes[static_cast<size_t>(input.shape)],
                             input.param->axes, call_.sizes);

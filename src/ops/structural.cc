@@ -59,6 +59,8 @@ const KernelTable& Table() {
       {"oproj_row_parallel_linear",
        {{"cpu.group", DeclinesOffCpu, comm::RunOProjRowParallelLinear}}},
       {"qkv_linear", {{"cpu.product", DeclinesOffCpu, linear::RunSplitLinear}}},
+      {"qwen2_decoder_layer",
+       {{"cpu.composition", DeclinesOffCpu, attention::RunQwen2DecoderLayer}}},
       {"reduce_scatter", {{"cpu.group", DeclinesOffCpu, comm::RunReduceScatter}}},
       {"row_parallel_linear", {{"cpu.group", DeclinesOffCpu, comm::RunRowParallelLinear}}},
       {"split_qkv_tp_rmsnorm_rope",

@@ -7,6 +7,10 @@
 
 namespace tenon::ops {
 
+namespace attention {
+void RunQwen2DecoderLayer(const Resolved& call, std::span<const Tensor> outputs);
+}
+
 namespace comm {
 void RunAllGather(const Resolved& call, std::span<const Tensor> outputs);
 void RunAllGatherLinear(const Resolved& call, std::span<const Tensor> outputs);

@@ -98,6 +98,7 @@ std::vector<Sizes> SizesOf(const Contract& contract, bool all) {
              {"kernel_height", 3},
              {"kernel_width", 1},
              {"w0", 7},
+             {"d", 5},
              {"m", 3},
              {"org_vocab_start_index", 0},
              {"org_vocab_end_index", 6},

@@ -227,6 +227,35 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{{3}, {5, 3, 4, 5}, {10, 1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}, 5},
         ConvCase{{0}, {2, 3, 3, 3}, {2, 3, 3, 3}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}}));
 
+TEST(DecoderLayer, MatchesItsFunction) {
+  int number = 0;
+  for (int64_t length : {0, 1, 7, 40}) {
+    for (int kv_heads : {1, 2, 4}) {
+      for (DType storage : kStorages) {
+        CaseSpec spec;
+        spec.op = "qwen2_decoder_layer";
+        spec.storage = storage;
+        spec.param = ++number % 2 ? storage : DType::kF32;
+        spec.layout = kLayouts[static_cast<size_t>(number) % 4];
+        spec.sizes = {{"batch", 2},
+                      {"length", length},
+                      {"hidden", 24},
+                      {"head_size", 6},
+                      {"d", 10},
+                      {"num_heads", 4},
+                      {"num_kv_heads", kv_heads}};
+        if (number % 3 != 0) spec.given = {"attn_mask", "qkv_bias"};
+        spec.alternatives = {{"attn_mask", number % 4}, {"cos", number % 2}, {"sin", number % 2}};
+        SCOPED_TRACE(CaseText(spec));
+        Case test(spec);
+        Dispatch(test.call(), test.OutputViews());
+        EXPECT_TRUE(test.GuardsIntact());
+        ExpectMatchesReference(test);
+      }
+    }
+  }
+}
+
 TEST(Product, ATransposedWeightIsRead) {
   for (int64_t rows : {1, 3, 40}) {
     const Buffer x({DType::kF32, {rows, 6}});

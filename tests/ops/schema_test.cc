@@ -82,6 +82,14 @@ TEST(Schema, EqualsTheSpecification) {
   }
 }
 
+TEST(Schema, EveryLineOfTheSpecificationIsAnOperator) {
+  const std::map<std::string, Schema> expected = Expected();
+  EXPECT_EQ(expected.size(), 99u);
+  for (const auto& [name, schema] : expected) {
+    EXPECT_NO_THROW(FindOperator(name)) << name;
+  }
+}
+
 TEST(Schema, ReadsLikeTheSpecification) {
   EXPECT_EQ(FindOperator("rms_norm").op->contract().Schema(),
             "tenon::rms_norm(Tensor x, Tensor? weight, float eps=1e-6, *, Tensor? bias=None, int? "

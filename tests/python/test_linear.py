@@ -183,5 +183,10 @@ def test_a_prefetch_changes_nothing():
     torch.ops.tenon.weight_prefetch_(x, weight[:0], 0, 7)
     torch.ops.tenon.weight_prefetch_wait_(x)
     equal(x, before)
+    for dtype in (torch.int8, torch.float8_e4m3fn):  # quantised activations, a convolution's weight
+        quantised = x.to(dtype)
+        torch.ops.tenon.weight_prefetch_(quantised, weight.view(4, 4, 4, 8, 8))
+        torch.ops.tenon.weight_prefetch_wait_(quantised)
+        equal(quantised.float(), x.to(dtype).float())
     with pytest.raises(RuntimeError, match="offset must be in .*, got -1"):
         torch.ops.tenon.weight_prefetch_(x, weight, 0, -1)

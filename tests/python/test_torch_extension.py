@@ -1,5 +1,6 @@
 """Every operator as torch.ops.tenon.<name>, with calls made from its contract."""
 
+import pathlib
 import subprocess
 import sys
 
@@ -37,6 +38,7 @@ PRODUCTS = {
     "merged_linear",
     "norm_gated_mlp",
     "qkv_linear",
+    "qwen2_decoder_layer",
 }
 PRODUCTS |= {name for name in FUNCTIONAL if name.endswith("_parallel_linear")}
 PRODUCTS |= {"all_gather_linear", "dsv4_o_proj", "linear_all_reduce_add_rms_norm", "lm_head_logits"}
@@ -387,6 +389,14 @@ def test_cases_cover_the_registry():
     assert sorted(contract_cases.FORMS) == tenon.names()
     for name in FORMS:
         assert getattr(OPS, name).default._schema.name == f"tenon::{name}"
+
+
+def test_every_line_of_the_specification_can_be_called():
+    lines = (pathlib.Path(__file__).parents[1] / "ops" / "schemas.txt").read_text().splitlines()
+    assert len(lines) == 99
+    for line in lines:
+        registered = getattr(OPS, line.split("::")[1].split("(")[0]).default._schema
+        assert registered == torch._C.parse_schema(line)
 
 
 def test_functions_carry_signatures_and_documentation():

@@ -11,7 +11,7 @@ void Nothing(const Resolved&, std::span<const Tensor>) {}
 Contract weight_prefetch_wait_() {
   Contract c("linear", "weight_prefetch_wait_");
   c.Doc("waits for every weight_prefetch_ before it; x keeps its values, and orders the wait");
-  c.In("x", ir::Elem::Storage(), "...").MayBeEmpty();
+  c.In("x", ir::Elem::Storage(), "...").AnyDType().OrFloat8().MayBeEmpty();
   c.Out("out", ir::Elem::Storage(), "...");
   c.InPlaceOnly({{"out", "x"}});
   c.Function(Nothing);
