@@ -201,57 +201,6 @@ Value DivMod(In in, Args a) {
 
 Value Pow(In in, Args a) { return in.Binary(Operator::kPow, First(a), Second(a)); }
 
-Value GetAttr(In in, Args a) {
-  const std::string* name = Text(Second(a));
-  if (name == nullptr) return in.NewUnknown("getattr(...)");
-  const bool has_default = a.positional.size() > 2;
-  try {
-    const Value value = in.Attribute(First(a), *name);
-    if (value.Defined()) return value;
-  } catch (const PythonError& error) {
-    if (!has_default || error.Name() != "AttributeError") throw;
-  }
-  if (has_default) return a.positional[2];
-  return in.RequireAttribute(First(a), *name);
-}
-
-Value HasAttr(In in, Args a) {
-  const std::string* name = Text(Second(a));
-  if (name == nullptr) return in.NewUnknown("hasattr(...)");
-  // An extension that is there has its operators.
-  constexpr std::string_view kOperators = "torch.ops._";
-  const auto* external = First(a).As<ExternalObject>();
-  if (external != nullptr && external->name.starts_with(kOperators)) {
-    return Value::Bool(in.platform.Installed("vllm." + external->name.substr(10)));
-  }
-  // A package that is installed is one of the release that this vLLM asks for.
-  if (external != nullptr) return Value::Bool(true);
-  try {
-    const Value value = in.Attribute(First(a), *name);
-    const auto* instance = First(a).As<InstanceObject>();
-    const bool open = First(a).Is(ObjectKind::kUnknown) || (instance != nullptr && instance->open);
-    if (open && (value.Is(ObjectKind::kUnknown) || value.Is(ObjectKind::kExternal))) {
-      return in.NewUnknown("hasattr(" + Repr(First(a)) + ", '" + *name + "')");
-    }
-    return Value::Bool(value.Defined());
-  } catch (const PythonError& error) {
-    if (error.Name() != "AttributeError") throw;
-    return Value::Bool(false);
-  }
-}
-
-Value SetAttr(In in, Args a) {
-  if (const std::string* name = Text(Second(a))) {
-    in.SetAttribute(First(a), *name, a.positional.at(2));
-  }
-  return Value::None();
-}
-
-Value DelAttr(In in, Args a) {
-  if (const std::string* name = Text(Second(a))) in.DeleteAttribute(First(a), *name);
-  return Value::None();
-}
-
 Value IsInstanceFunction(In in, Args a) {
   const Value value = First(a);
   if (value.Is(ObjectKind::kUnknown)) return in.NewUnknown("isinstance(" + Repr(value) + ", ...)");
@@ -350,7 +299,8 @@ Value GlobalsFunction(In in, Args) {
 
 }  // namespace
 
-// Defined in builtin_types.cc.
+// builtin_attributes.cc, builtin_types.cc
+void AddBuiltinAttributes(std::unordered_map<std::string, NativeFunction>* table);
 void AddBuiltinTypes(std::unordered_map<std::string, NativeFunction>* table);
 
 const std::unordered_map<std::string, NativeFunction>& Builtins() {
@@ -373,10 +323,6 @@ const std::unordered_map<std::string, NativeFunction>& Builtins() {
                                                             {"round", Round},
                                                             {"divmod", DivMod},
                                                             {"pow", Pow},
-                                                            {"getattr", GetAttr},
-                                                            {"hasattr", HasAttr},
-                                                            {"setattr", SetAttr},
-                                                            {"delattr", DelAttr},
                                                             {"isinstance", IsInstanceFunction},
                                                             {"issubclass", IsSubclassFunction},
                                                             {"callable", Callable},
@@ -397,6 +343,7 @@ const std::unordered_map<std::string, NativeFunction>& Builtins() {
                                                             {"property", nullptr},
                                                             {"staticmethod", nullptr},
                                                             {"classmethod", nullptr}};
+    AddBuiltinAttributes(map);
     AddBuiltinTypes(map);
     return map;
   }();
