@@ -43,7 +43,7 @@ SHAPES = {
     },
     "llama-3-8b": {"gate_up": (28672, 4096), "down": (4096, 14336)},
 }
-CELL_S = 2.5  # the time of a cell's repeats, which are at least three
+CELL_S = 1.5  # the time of a cell's repeats, which are at least three
 
 
 class OneDnn:
@@ -154,6 +154,7 @@ def measure(x, weight, onednn, repeats):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", nargs="+", choices=SHAPES, default=list(SHAPES))
+    parser.add_argument("--linears", nargs="+", help="only these: qkv, o, gate_up, down")
     parser.add_argument("--tokens", type=int, nargs="+", default=[1, 16, 64, 512, 4096])
     parser.add_argument("--dtypes", nargs="+", choices=DTYPES, default=list(DTYPES))
     parser.add_argument("--repeats", type=int, default=15)
@@ -181,6 +182,8 @@ def main():
     }
     for model in options.models:
         for linear, (n, k) in SHAPES[model].items():
+            if options.linears and linear not in options.linears:
+                continue
             for dtype in options.dtypes:
                 torch.manual_seed(0)
                 weight = (torch.randn(n, k) / k**0.5).to(DTYPES[dtype])
