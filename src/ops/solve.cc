@@ -257,7 +257,12 @@ class ShapeSolver {
       return " like " + (whole ? lead_from_->name : Possessive(lead_from_->name) + " leading axes");
     }
     std::string with;
-    for (const ir::Axis& axis : shape.axes) {
+    const int first = input.tensor.rank - shape.rank();
+    for (int i = 0; i < shape.rank(); ++i) {
+      const ir::Axis& axis = shape.axes[static_cast<size_t>(i)];
+      // An axis that is as expected is not the reason.
+      const bool known = first >= 0 && axis.size.HasValue(call_.sizes);
+      if (known && axis.size.Eval(call_.sizes) == input.tensor.sizes[first + i]) continue;
       for (const std::string& symbol : axis.size.symbols()) {
         const auto given = given_.find(symbol);
         const auto origin = origins_.find(symbol);

@@ -190,3 +190,11 @@ def test_a_prefetch_changes_nothing():
         equal(quantised.float(), x.to(dtype).float())
     with pytest.raises(RuntimeError, match="offset must be in .*, got -1"):
         torch.ops.tenon.weight_prefetch_(x, weight, 0, -1)
+
+
+@pytest.mark.parametrize(
+    "a, b", [((1, 4, 5), (3, 5, 6)), ((3, 4, 5), (1, 5, 6)), ((2, 1, 4, 5), (1, 3, 5, 6))]
+)
+def test_matmul_repeats_a_batch_of_one(a, b):
+    x, y = sample(*a), sample(*b, seed=1)
+    equal(torch.ops.tenon.matmul(x, y), x @ y)

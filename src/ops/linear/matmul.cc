@@ -53,7 +53,7 @@ MatmulOperands::MatmulOperands(const Resolved& call) {
 Contract matmul() {
   Contract c("linear", "matmul");
   c.Doc("y = a b + bias; a or b with its last two axes swapped on request");
-  c.In("a", ir::Elem::Storage(), "..., a0, a1").MayBeEmpty();
+  c.In("a", ir::Elem::Storage(), "..., a0, a1").MayBeEmpty().Broadcasts();
   c.In("b", ir::Elem::Storage(), "..., b0, b1").MayBeEmpty().Broadcasts();
   c.OptionalIn("bias", ir::Elem::Param(), "b1 + turned_b*b0 - turned_b*b1", 0.0).NoneByDefault();
   c.KeywordOnly();
